@@ -1,0 +1,227 @@
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// QueueState says what a ClusterQueue does with work.
+// +kubebuilder:validation:Enum=Up;Drain;Down;Inactive
+type QueueState string
+
+// The states of a ClusterQueue, as a Slurm partition has them.
+const (
+	QueueUp       QueueState = "Up"       // accepts and starts
+	QueueDrain    QueueState = "Drain"    // accepts nothing new, starts what is queued
+	QueueDown     QueueState = "Down"     // accepts, starts nothing
+	QueueInactive QueueState = "Inactive" // accepts nothing, starts nothing
+)
+
+// Duration is a length of time as people write it: "90s", "30m", "2h", "7d",
+// "1d12h". Units are d, h, m and s, each at most once, from large to small.
+// +kubebuilder:validation:MinLength=2
+// +kubebuilder:validation:MaxLength=24
+// +kubebuilder:validation:Pattern=`^([0-9]{1,5}d)?([0-9]{1,6}h)?([0-9]{1,7}m)?([0-9]{1,9}s)?$`
+type Duration string
+
+// ClusterQueueSpec is what an admin sets.
+type ClusterQueueSpec struct {
+	// state says what the queue does with work: Up (accept and start), Drain
+	// (accept nothing new, start what is queued), Down (accept, start none) or
+	// Inactive (neither). Left out: Up.
+	// +optional
+	// +default="Up"
+	State QueueState `json:"state,omitempty"`
+
+	// priorityTier ranks queues: work of a higher tier goes first, whatever
+	// the priorities within the queues say. Left out: 1.
+	// +optional
+	// +default=1
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=65535
+	PriorityTier *int32 `json:"priorityTier,omitempty"`
+
+	// flavors are the sets of nodes that work of this queue may run on, in
+	// order of preference; a gang runs within one. Left out: all nodes.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=16
+	Flavors []QueueFlavor `json:"flavors,omitempty"`
+
+	// walltime bounds the run time of the queue's work. Left out: no default
+	// and no maximum.
+	// +optional
+	Walltime *QueueWalltime `json:"walltime,omitempty"`
+
+	// size bounds a single workload. Left out: no bounds.
+	// +optional
+	Size *QueueSize `json:"size,omitempty"`
+
+	// access says who may use the queue. Left out: everybody.
+	// +optional
+	Access *QueueAccess `json:"access,omitempty"`
+
+	// preemption says how this queue's work is ended before its time. Left
+	// out: no grace beyond the pods' own.
+	// +optional
+	Preemption *QueuePreemption `json:"preemption,omitempty"`
+}
+
+// QueueFlavor refers to a ResourceFlavor.
+type QueueFlavor struct {
+	// name is the name of a ResourceFlavor. If there is none of that name, the
+	// flavor has no nodes and the queue's Active condition says so.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
+	Name string `json:"name,omitempty"`
+}
+
+// QueueWalltime bounds run times.
+// +kubebuilder:validation:XValidation:rule="!has(self.default) || !has(self.max) || duration(self.default.matches('d') ? string(int(self.default.split('d')[0]) * 24) + 'h' + self.default.split('d')[1] : self.default) <= duration(self.max.matches('d') ? string(int(self.max.split('d')[0]) * 24) + 'h' + self.max.split('d')[1] : self.max)",message="default must not be longer than max: lower spec.walltime.default or raise spec.walltime.max"
+type QueueWalltime struct {
+	// default is the walltime of work that declares none. Left out: max, and
+	// without that unlimited.
+	// +optional
+	Default Duration `json:"default,omitempty"`
+
+	// max is the longest walltime that work may declare; more is refused with
+	// the reason WalltimeLimit. Left out: unlimited.
+	// +optional
+	Max Duration `json:"max,omitempty"`
+}
+
+// QueueSize bounds a single workload.
+// +kubebuilder:validation:XValidation:rule="!has(self.minNodes) || !has(self.maxNodes) || self.minNodes <= self.maxNodes",message="minNodes must not be above maxNodes"
+type QueueSize struct {
+	// minNodes is the smallest number of nodes that a workload must need.
+	// Left out: 0.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=1000000
+	MinNodes *int32 `json:"minNodes,omitempty"`
+
+	// maxNodes is the largest number of nodes that a workload may need. Left
+	// out: any.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1000000
+	MaxNodes *int32 `json:"maxNodes,omitempty"`
+
+	// maxPods is the largest number of pods that a workload may have. Left
+	// out: any.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1000000
+	MaxPods *int32 `json:"maxPods,omitempty"`
+}
+
+// QueueAccess says who may use a queue.
+type QueueAccess struct {
+	// namespaceSelector picks, by their labels, the namespaces whose work is
+	// let in; work of others waits with the reason AccessDenied. Left out: all.
+	// +optional
+	NamespaceSelector *metav1.LabelSelector `json:"namespaceSelector,omitempty"`
+}
+
+// QueuePreemption says how work of a queue is ended before its time.
+type QueuePreemption struct {
+	// grace is the time from the notice to the kill. The admission policy
+	// raises terminationGracePeriodSeconds of each Job to it on creation, the
+	// only time at which that can be done. Left out: the pods' own grace.
+	// +optional
+	Grace Duration `json:"grace,omitempty"`
+}
+
+// ClusterQueueStatus is what Berth answers.
+type ClusterQueueStatus struct {
+	// conditions: Active.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	// +kubebuilder:validation:MaxItems=8
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+
+	// pending is the number of workloads that wait in this queue.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Pending *int32 `json:"pending,omitempty"`
+
+	// running is the number of workloads that hold an allocation here, those
+	// whose pods are still ending included.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Running *int32 `json:"running,omitempty"`
+
+	// usage is what the running workloads hold, by flavor and resource.
+	// +optional
+	// +listType=map
+	// +listMapKey=flavor
+	// +listMapKey=resource
+	// +kubebuilder:validation:MaxItems=256
+	Usage []QueueUsage `json:"usage,omitempty"`
+
+	// plannedNext is the earliest planned start among the waiting workloads.
+	// Absent when none has one.
+	// +optional
+	PlannedNext *metav1.Time `json:"plannedNext,omitempty"`
+}
+
+// QueueUsage is what one queue holds of one resource of one flavor.
+type QueueUsage struct {
+	// flavor is the ResourceFlavor, or "-" in a queue without flavors.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	Flavor string `json:"flavor,omitempty"`
+
+	// resource is the name of the resource, such as nvidia.com/gpu.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=317
+	Resource string `json:"resource,omitempty"`
+
+	// used is the amount held, as a quantity ("64", "1500m").
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=32
+	Used string `json:"used,omitempty"`
+}
+
+// ClusterQueue is a partition: where work runs, at what tier, how long, how much.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:scope=Cluster,shortName=cq,categories=berth
+// +kubebuilder:printcolumn:name="State",type=string,JSONPath=`.spec.state`
+// +kubebuilder:printcolumn:name="Tier",type=integer,JSONPath=`.spec.priorityTier`
+// +kubebuilder:printcolumn:name="Active",type=string,JSONPath=`.status.conditions[?(@.type=="Active")].status`
+// +kubebuilder:printcolumn:name="Pending",type=integer,JSONPath=`.status.pending`
+// +kubebuilder:printcolumn:name="Running",type=integer,JSONPath=`.status.running`
+// +kubebuilder:printcolumn:name="Next",type=string,JSONPath=`.status.plannedNext`
+// +kubebuilder:printcolumn:name="Max-Walltime",type=string,JSONPath=`.spec.walltime.max`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 63",message="a ClusterQueue's name has at most 63 characters"
+type ClusterQueue struct {
+	metav1.TypeMeta `json:",inline"`
+	// metadata is the standard object's metadata.
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// spec is what an admin sets.
+	// +optional
+	Spec ClusterQueueSpec `json:"spec,omitempty"`
+	// status is what Berth answers.
+	// +optional
+	Status ClusterQueueStatus `json:"status,omitempty"`
+}
+
+// ClusterQueueList is a list of ClusterQueues.
+//
+// +kubebuilder:object:root=true
+type ClusterQueueList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []ClusterQueue `json:"items"`
+}

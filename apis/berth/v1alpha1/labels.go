@@ -1,0 +1,51 @@
+package v1alpha1
+
+// What a job author writes on a Job, or on a Pod without an owner.
+const (
+	// QueueLabel names the LocalQueue (same namespace) that the Job or Pod
+	// goes through. It is the only thing that must be written.
+	QueueLabel = "berth.dev/queue-name"
+
+	// WalltimeAnnotation is the promised run time: Berth's form ("2h",
+	// "1d12h") or Slurm's ("90" minutes, "2:00:00", "2-12", "UNLIMITED").
+	WalltimeAnnotation = "berth.dev/walltime"
+
+	// HoldAnnotation "true" keeps a waiting workload from starting.
+	HoldAnnotation = "berth.dev/hold"
+)
+
+// What Berth or its admission policies write; a person's own value never counts.
+const (
+	// SubmitterAnnotation is the user who made the Job or Pod. The admission
+	// policy berth-job-queue writes it, berth-job-guard protects it.
+	SubmitterAnnotation = "berth.dev/submitter"
+
+	// WorkloadLabel, on a pod, names the QueuedWorkload it belongs to.
+	WorkloadLabel = "berth.dev/workload"
+
+	// Annotations that Berth puts into a Job's pod template at its start; the
+	// pod policy copies them into each container's environment (BERTH_…).
+	ClusterQueueAnnotation    = "berth.dev/cluster-queue"
+	WalltimeSecondsAnnotation = "berth.dev/walltime-seconds"
+	DeadlineAnnotation        = "berth.dev/deadline"
+	RestartCountAnnotation    = "berth.dev/restart-count"
+
+	// RestoreAnnotation, on a Job that Berth has started, records (JSON) what
+	// the start changed, so that taking it back leaves what its author wrote.
+	RestoreAnnotation = "berth.dev/restore"
+
+	// ManagedNamespaceLabel "true" on a namespace sends every Job, and every
+	// Pod without an owner, through DefaultLocalQueue unless it names another.
+	ManagedNamespaceLabel = "berth.dev/managed"
+)
+
+const (
+	// DefaultLocalQueue is the queue of unlabelled work in managed namespaces.
+	DefaultLocalQueue = "default"
+
+	// PlacementGate holds a pod until Berth has told it its host.
+	PlacementGate = "berth.dev/placement"
+
+	// SchedulingPolicyName is the one name that a SchedulingPolicy may have.
+	SchedulingPolicyName = "default"
+)

@@ -1,0 +1,327 @@
+package v1alpha1
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// WorkloadWalltime is a promised run time: a Duration, or UNLIMITED.
+type WorkloadWalltime string
+
+// UnlimitedWalltime is the WorkloadWalltime without an end.
+const UnlimitedWalltime WorkloadWalltime = "UNLIMITED"
+
+// QueuedWorkloadSpec is what was asked for. Berth derives it from the owner
+// and follows the owner's edits while the workload waits.
+type QueuedWorkloadSpec struct {
+	// queueName is the LocalQueue, in the same namespace. It need not exist
+	// yet: until it does the workload waits with the reason QueueNotFound.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	QueueName string `json:"queueName,omitempty"`
+
+	// podSets are the groups of like pods; all of them start, or none.
+	// +required
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=16
+	PodSets []PodSet `json:"podSets,omitempty"`
+
+	// walltime is the declared limit: a duration such as 1d12h, or UNLIMITED.
+	// Left out: the queue's default. A text that is neither is kept as it was
+	// written, and the workload waits with the reason InvalidSpec.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Walltime WorkloadWalltime `json:"walltime,omitempty"`
+
+	// priority ranks the workload within its queue's tier, higher first: the
+	// value of its PriorityClass. Left out: 0.
+	// +optional
+	Priority *int32 `json:"priority,omitempty"`
+
+	// priorityClassName is the PriorityClass that priority came from.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	PriorityClassName string `json:"priorityClassName,omitempty"`
+
+	// submitter is the user who made the owner, as the API server saw him.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	Submitter string `json:"submitter,omitempty"`
+
+	// hold says whether the workload is kept from starting: None or Hold.
+	// Left out: None.
+	// +optional
+	// +kubebuilder:validation:Enum=None;Hold
+	Hold HoldPolicy `json:"hold,omitempty"`
+}
+
+// PodSet is a group of like pods.
+type PodSet struct {
+	// name tells the pod sets of a workload apart.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	Name string `json:"name,omitempty"`
+
+	// count is the number of pods that run at the same time. 0 means the owner
+	// is paused: nothing starts and nothing is charged.
+	// +required
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=1000000
+	Count *int32 `json:"count,omitempty"`
+
+	// requests is what one pod asks for in all: containers, init containers,
+	// sidecars, overhead and pod-level requests, as kube-scheduler counts them.
+	// +optional
+	Requests corev1.ResourceList `json:"requests,omitempty"`
+
+	// nodeSelector is the pods' own.
+	// +optional
+	// +kubebuilder:validation:MaxProperties=64
+	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
+
+	// affinity is the pods' own. Required node affinity is honoured, and
+	// required anti-affinity of the pods to one another by host name; other
+	// rules between pods are answered with InvalidSpec.
+	// +optional
+	Affinity *corev1.Affinity `json:"affinity,omitempty"`
+
+	// topologySpreadConstraints are the pods' own. One with DoNotSchedule is
+	// answered with InvalidSpec.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=16
+	TopologySpreadConstraints []corev1.TopologySpreadConstraint `json:"topologySpreadConstraints,omitempty"`
+
+	// tolerations are the pods' own.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=64
+	Tolerations []corev1.Toleration `json:"tolerations,omitempty"`
+
+	// labels are the pods' own labels, kept only where an anti-affinity rule
+	// needs them.
+	// +optional
+	// +kubebuilder:validation:MaxProperties=64
+	Labels map[string]string `json:"labels,omitempty"`
+}
+
+// QueuedWorkloadStatus is what Berth answers. Only pkg/apply writes it.
+type QueuedWorkloadStatus struct {
+	// conditions: Pending, Admitted, PodsReady, Evicted, Finished.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	// +kubebuilder:validation:MaxItems=8
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+
+	// summary is the line that `kubectl get queuedworkloads` prints.
+	// +optional
+	Summary *WorkloadSummary `json:"summary,omitempty"`
+
+	// plannedStartTime is when the waiting workload will start at the latest,
+	// as far as declared walltimes tell. It binds over a restart of Berth.
+	// Absent: not planned; the Pending condition says why.
+	// +optional
+	PlannedStartTime *metav1.Time `json:"plannedStartTime,omitempty"`
+
+	// allocation is what the started workload holds. It stays as a record when
+	// the workload has finished.
+	// +optional
+	Allocation *Allocation `json:"allocation,omitempty"`
+
+	// runs are the last ten runs that have ended, oldest first.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=10
+	Runs []WorkloadRun `json:"runs,omitempty"`
+
+	// restarts is how often the workload was taken back and queued again.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Restarts *int32 `json:"restarts,omitempty"`
+
+	// requeueAfter is the time before which a workload that could not be
+	// started is not tried again.
+	// +optional
+	RequeueAfter *metav1.Time `json:"requeueAfter,omitempty"`
+}
+
+// WorkloadSummary is one workload in one line.
+type WorkloadSummary struct {
+	// clusterQueue is the ClusterQueue behind the LocalQueue, when known.
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	ClusterQueue string `json:"clusterQueue,omitempty"`
+
+	// state is Pending, Starting, Running, Stopping, or the final state:
+	// Completed, Failed, Timeout, Cancelled.
+	// +optional
+	// +kubebuilder:validation:MaxLength=32
+	State string `json:"state,omitempty"`
+
+	// reason is why it waits, or how it started.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Reason string `json:"reason,omitempty"`
+
+	// start is the real start, or the planned one marked with "~".
+	// +optional
+	// +kubebuilder:validation:MaxLength=32
+	Start string `json:"start,omitempty"`
+
+	// gpus is the number of GPUs of all pods together.
+	// +optional
+	GPUs *int64 `json:"gpus,omitempty"`
+
+	// nodes is the number of nodes it runs on. Absent while it waits.
+	// +optional
+	Nodes *int32 `json:"nodes,omitempty"`
+}
+
+// Allocation is what a started workload holds: where, from when, until when.
+type Allocation struct {
+	// clusterQueue is the queue that is charged.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	ClusterQueue string `json:"clusterQueue,omitempty"`
+
+	// flavor is the ResourceFlavor it runs in. Absent in a queue without flavors.
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	Flavor string `json:"flavor,omitempty"`
+
+	// via is how it came to start: Order, or Backfill (before a higher-ranked
+	// workload, without delaying it).
+	// +optional
+	// +kubebuilder:validation:Enum=Order;Backfill
+	Via string `json:"via,omitempty"`
+
+	// startTime is when the allocation was made.
+	// +required
+	StartTime metav1.Time `json:"startTime,omitempty"`
+
+	// deadline is startTime plus the granted walltime; the run is ended then.
+	// Absent: no limit.
+	// +optional
+	Deadline *metav1.Time `json:"deadline,omitempty"`
+
+	// plannedStartTime is the last planned start before this one, kept so that
+	// plan and reality can be compared. Absent: it was never planned.
+	// +optional
+	PlannedStartTime *metav1.Time `json:"plannedStartTime,omitempty"`
+
+	// podSets say which pod runs where.
+	// +required
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=16
+	PodSets []PodSetAllocation `json:"podSets,omitempty"`
+}
+
+// PodSetAllocation says which pods of a pod set run where.
+type PodSetAllocation struct {
+	// name is the pod set.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	Name string `json:"name,omitempty"`
+
+	// count is the number of pods that were started.
+	// +required
+	// +kubebuilder:validation:Minimum=0
+	Count *int32 `json:"count,omitempty"`
+
+	// domains are the hosts in the order of the pods' ranks, run-length
+	// encoded: [{host: a, pods: 2}, {host: b, pods: 1}] puts ranks 0 and 1 on
+	// a, rank 2 on b.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=100000
+	Domains []HostRun `json:"domains,omitempty"`
+}
+
+// HostRun is a number of consecutive ranks on one host.
+type HostRun struct {
+	// host is the name of the node.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Host string `json:"host,omitempty"`
+
+	// pods is the number of consecutive ranks there.
+	// +required
+	// +kubebuilder:validation:Minimum=1
+	Pods int32 `json:"pods,omitempty"`
+}
+
+// WorkloadRun is one run that has ended.
+type WorkloadRun struct {
+	// start is when the run was admitted.
+	// +required
+	Start metav1.Time `json:"start,omitempty"`
+
+	// end is when the last pod was gone, or the owner ended.
+	// +required
+	End metav1.Time `json:"end,omitempty"`
+
+	// state is how it ended: Completed, Failed, Timeout, Cancelled, Requeued.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=32
+	State string `json:"state,omitempty"`
+
+	// cause is why it was taken back. Absent when it ended by itself.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Cause string `json:"cause,omitempty"`
+
+	// by is who or what took it back, or the error that did.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	By string `json:"by,omitempty"`
+}
+
+// QueuedWorkload is one unit of admission. Berth makes one for each queued Job
+// and each queued Pod without an owner; people read it, Berth writes it.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:shortName=qw,categories=berth
+// +kubebuilder:printcolumn:name="Queue",type=string,JSONPath=`.spec.queueName`
+// +kubebuilder:printcolumn:name="Priority",type=integer,JSONPath=`.spec.priority`
+// +kubebuilder:printcolumn:name="State",type=string,JSONPath=`.status.summary.state`
+// +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.summary.reason`
+// +kubebuilder:printcolumn:name="Start",type=string,JSONPath=`.status.summary.start`
+// +kubebuilder:printcolumn:name="Until",type=string,JSONPath=`.status.allocation.deadline`
+// +kubebuilder:printcolumn:name="GPUs",type=integer,JSONPath=`.status.summary.gpus`
+// +kubebuilder:printcolumn:name="Nodes",type=integer,JSONPath=`.status.summary.nodes`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Pending")].message`
+type QueuedWorkload struct {
+	metav1.TypeMeta `json:",inline"`
+	// metadata is the standard object's metadata.
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// spec is what was asked for.
+	// +required
+	Spec QueuedWorkloadSpec `json:"spec,omitempty"`
+	// status is what Berth answers.
+	// +optional
+	Status QueuedWorkloadStatus `json:"status,omitempty"`
+}
+
+// QueuedWorkloadList is a list of QueuedWorkloads.
+//
+// +kubebuilder:object:root=true
+type QueuedWorkloadList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []QueuedWorkload `json:"items"`
+}

@@ -1,0 +1,39 @@
+package v1alpha1
+
+// Condition types of a QueuedWorkload. Exactly one of Pending, Admitted and
+// Finished is True at a time.
+const (
+	// ConditionPending is True while the workload waits. Its reason is one of
+	// the closed set of reasons (batch.Reason), its message says what was
+	// asked, what was free, and what will end the wait. Written by pkg/apply.
+	ConditionPending = "Pending"
+
+	// ConditionAdmitted is True from the start until the last pod is gone.
+	// Reason: Started, Backfilled, or Requeued (False). Written by pkg/apply.
+	ConditionAdmitted = "Admitted"
+
+	// ConditionPodsReady is True while as many pods are ready as the run
+	// needs. Written by the controller of the owner's kind.
+	ConditionPodsReady = "PodsReady"
+
+	// ConditionEvicted is True from the decision to take an allocation back
+	// until the workload starts again. Its reason is the cause. Written by
+	// pkg/apply.
+	ConditionEvicted = "Evicted"
+
+	// ConditionFinished is True at the end, and stays. Its reason is the final
+	// state: Completed, Failed, Timeout, Cancelled. Written by the controller
+	// of the owner's kind.
+	ConditionFinished = "Finished"
+
+	// ConditionActive, on a ClusterQueue or LocalQueue, says whether work sent
+	// there can start now.
+	ConditionActive = "Active"
+)
+
+// Reasons of ConditionAdmitted.
+const (
+	AdmittedStarted    = "Started"
+	AdmittedBackfilled = "Backfilled"
+	AdmittedRequeued   = "Requeued"
+)

@@ -1,0 +1,79 @@
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// BackfillMode says how waiting work is planned.
+// +kubebuilder:validation:Enum=Conservative;None
+type BackfillMode string
+
+// The modes of backfill that this version has.
+const (
+	// BackfillConservative plans a start for every waiting workload; nothing
+	// that starts out of order delays one.
+	BackfillConservative BackfillMode = "Conservative"
+	// BackfillNone plans nothing: whatever fits now starts.
+	BackfillNone BackfillMode = "None"
+)
+
+// SchedulingPolicySpec is how the whole cluster is planned.
+type SchedulingPolicySpec struct {
+	// backfill says how waiting work is planned. Left out: Conservative with
+	// its defaults.
+	// +optional
+	Backfill *BackfillPolicy `json:"backfill,omitempty"`
+
+	// startTimeout is how long a started workload may have pods that are not
+	// bound to a node; then it is taken back whole and waits again, longer
+	// after each try. Left out: 5m.
+	// +optional
+	StartTimeout Duration `json:"startTimeout,omitempty"`
+}
+
+// BackfillPolicy says how waiting work is planned.
+type BackfillPolicy struct {
+	// mode is Conservative (every waiting workload has a planned start that
+	// nothing later delays) or None (no plans, whatever fits starts). Left
+	// out: Conservative.
+	// +optional
+	// +default="Conservative"
+	Mode BackfillMode `json:"mode,omitempty"`
+
+	// depth is how many waiting workloads get a planned start; the rest show
+	// NotPlanned with their position, and still start when they fit. Left
+	// out: 1000.
+	// +optional
+	// +default=1000
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=100000
+	Depth *int32 `json:"depth,omitempty"`
+}
+
+// SchedulingPolicy is how the whole cluster is planned. There is one, named
+// default; without it all defaults hold.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:resource:scope=Cluster,categories=berth
+// +kubebuilder:printcolumn:name="Backfill",type=string,JSONPath=`.spec.backfill.mode`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:validation:XValidation:rule="self.metadata.name == 'default'",message="the SchedulingPolicy is named default: there is one for the whole cluster"
+type SchedulingPolicy struct {
+	metav1.TypeMeta `json:",inline"`
+	// metadata is the standard object's metadata.
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// spec is how the whole cluster is planned.
+	// +optional
+	Spec SchedulingPolicySpec `json:"spec,omitempty"`
+}
+
+// SchedulingPolicyList is a list of SchedulingPolicies.
+//
+// +kubebuilder:object:root=true
+type SchedulingPolicyList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []SchedulingPolicy `json:"items"`
+}

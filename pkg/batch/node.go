@@ -1,0 +1,41 @@
+package batch
+
+import "time"
+
+// Node is a node as the planner sees it.
+type Node struct {
+	Name     NodeName
+	Labels   Labels
+	Taints   []Taint   // those with effect NoSchedule or NoExecute; a cordon is one
+	Capacity Resources // allocatable, ResourcePods included
+	Ready    bool
+}
+
+// PodPhase is how far a pod has come, as far as capacity is concerned.
+type PodPhase string
+
+// The phases that matter here.
+const (
+	PodWaiting   PodPhase = "Waiting"   // no host yet: holds nothing on a node
+	PodBound     PodPhase = "Bound"     // bound, not ready
+	PodReady     PodPhase = "Ready"     // bound and ready
+	PodSucceeded PodPhase = "Succeeded" // terminal
+	PodFailed    PodPhase = "Failed"    // terminal
+)
+
+// Pod is a pod as the planner sees it: managed by Berth or not.
+type Pod struct {
+	UID      PodUID
+	Name     string     // namespace/name, for messages
+	Workload WorkloadID // empty: not managed by Berth
+	Node     NodeName   // empty: not bound
+	Requests Resources  // ResourcePods: 1 included
+	Phase    PodPhase
+	// GoneBy is the deadline of a termination under way (deletionTimestamp,
+	// which is request plus grace); zero: not being deleted. A termination
+	// once under way cannot be shortened on the node.
+	GoneBy time.Time
+}
+
+// Terminal says whether the pod has left its node's resources.
+func (p Pod) Terminal() bool { return p.Phase == PodSucceeded || p.Phase == PodFailed }

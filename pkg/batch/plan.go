@@ -1,0 +1,84 @@
+package batch
+
+import "time"
+
+// Plan is what should happen, decided at one time from one snapshot. It lists
+// changes only: planning again without an event gives an empty plan.
+type Plan struct {
+	At time.Time
+
+	// Evict: take these allocations back. The owner is suspended; the
+	// allocation stays charged until its pods are gone.
+	Evict []EvictDecision
+	// Requeue: these were evicted and their pods are gone; they wait again.
+	Requeue []RequeueDecision
+	// Finish: these have ended; put the end on record.
+	Finish []FinishDecision
+	// Start: give these their allocation.
+	Start []StartDecision
+	// Wait: these wait, and the reason or the planned start has changed.
+	Wait []WaitDecision
+	// Ready: these have all their pods ready, or no longer have.
+	Ready []ReadyDecision
+
+	// Wake is the next moment at which the plan changes by itself (planned
+	// start, deadline, start timeout, requeue time); zero: none.
+	Wake time.Time
+
+	Stats Stats
+}
+
+// Empty says whether the plan changes nothing.
+func (p Plan) Empty() bool {
+	return len(p.Evict)+len(p.Requeue)+len(p.Finish)+len(p.Start)+len(p.Wait)+len(p.Ready) == 0
+}
+
+type (
+	// StartDecision admits a workload.
+	StartDecision struct {
+		ID         WorkloadID
+		Run        int // Workload.Restarts at this start
+		Allocation Allocation
+	}
+	// EvictDecision takes an allocation back.
+	EvictDecision struct {
+		ID       WorkloadID
+		Eviction Eviction
+	}
+	// RequeueDecision lets an evicted workload wait again.
+	RequeueDecision struct {
+		ID           WorkloadID
+		Restarts     int       // the new count
+		RequeueAfter time.Time // zero: eligible at once
+	}
+	// FinishDecision records an end.
+	FinishDecision struct {
+		ID  WorkloadID
+		End End
+	}
+	// WaitDecision records why a workload waits.
+	WaitDecision struct {
+		ID      WorkloadID
+		Verdict Verdict
+	}
+	// ReadyDecision records whether a run has as many pods ready as it needs.
+	ReadyDecision struct {
+		ID    WorkloadID
+		Ready bool
+	}
+)
+
+// Stats counts what a planning pass saw.
+type Stats struct {
+	Considered int // waiting workloads that took part
+	Planned    int // of those, with a planned start
+	Waiting    int // all that wait
+	Running    int // all that hold an allocation
+}
+
+// QueueSummary is what a queue holds and what waits for it.
+type QueueSummary struct {
+	Pending, Running int
+	Used             map[FlavorName]Resources // FlavorName "" in a queue without flavors
+	PlannedNext      time.Time                // zero: none
+}

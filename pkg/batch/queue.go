@@ -1,0 +1,68 @@
+package batch
+
+import "time"
+
+// QueueState says what a queue does with work.
+type QueueState string
+
+// The states of a queue.
+const (
+	QueueUp       QueueState = "Up"
+	QueueDrain    QueueState = "Drain"    // nothing new, starts what is queued
+	QueueDown     QueueState = "Down"     // accepts, starts nothing
+	QueueInactive QueueState = "Inactive" // neither
+)
+
+// Queue is a ClusterQueue: a partition.
+type Queue struct {
+	Name  QueueName
+	State QueueState
+	// StateSince is when the state was last seen to change; work queued after
+	// a Drain or Inactive began is not accepted. Zero: since ever.
+	StateSince time.Time
+	Tier       int32
+	Flavors    []FlavorName // in order of preference; none: all nodes
+
+	WalltimeDefault Walltime // 0: WalltimeMax, else Unlimited
+	WalltimeMax     Walltime // 0: none
+
+	MinNodes, MaxNodes, MaxPods int // 0: no bound
+
+	// Access picks the namespaces that may use the queue; nil: all.
+	Access *LabelSelector
+}
+
+// LocalQueue is the door to a queue in a namespace.
+type LocalQueue struct {
+	Name   LocalQueueName
+	Queues []QueueName
+	Held   bool
+}
+
+// Flavor is a set of like nodes.
+type Flavor struct {
+	Name        FlavorName
+	Selector    LabelSelector // empty: all nodes
+	Tolerations []Toleration  // added to the pods that run here
+}
+
+// BackfillMode says how waiting work is planned.
+type BackfillMode string
+
+// The modes of backfill.
+const (
+	BackfillConservative BackfillMode = "Conservative"
+	BackfillNone         BackfillMode = "None"
+)
+
+// Policy is how the whole cluster is planned.
+type Policy struct {
+	Backfill     BackfillMode
+	Depth        int           // waiting workloads that get a planned start
+	StartTimeout time.Duration // started pods must be bound by then
+}
+
+// DefaultPolicy is what holds without a SchedulingPolicy.
+func DefaultPolicy() Policy {
+	return Policy{Backfill: BackfillConservative, Depth: 1000, StartTimeout: 5 * time.Minute}
+}

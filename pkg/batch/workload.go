@@ -1,0 +1,106 @@
+package batch
+
+import "time"
+
+// Workload is one unit of admission: all of it starts, or none. It carries
+// what was asked for and what the API server holds of earlier decisions.
+type Workload struct {
+	ID  WorkloadID
+	UID string // of the QueuedWorkload; the last tie-break of every order
+
+	Namespace string
+	Name      string // of the owner: what a person typed
+
+	LocalQueue LocalQueueName // it need not exist
+	PodSets    []PodSet
+	Walltime   Walltime // as declared; 0: the queue's default
+	Priority   int32    // higher first, within a tier
+	Submitter  string
+	Held       bool      // by its author
+	QueuedAt   time.Time // first submission; an eviction does not change it
+	Invalid    string    // why it can never be planned, in words; empty if it can
+
+	// Below: decisions that stand in the API server.
+
+	Restarts     int         // runs that were taken back
+	RequeueAfter time.Time   // not tried again before; zero: at once
+	Promise      time.Time   // planned start that binds; zero: none
+	Allocation   *Allocation // nil while it waits
+	Eviction     *Eviction   // not nil from the decision to take it back until it waits again
+	Finished     *End        // not nil when the end is on record
+	LastVerdict  *Verdict    // what its Pending condition says now; nil: nothing yet
+}
+
+// PodSet is a group of like pods.
+type PodSet struct {
+	Name        string
+	Count       int       // pods that run at the same time
+	Requests    Resources // of one pod, ResourcePods: 1 included
+	Selector    NodeSelector
+	Tolerations []Toleration
+	PerNodeMax  int // pods of this set on one node; 0: any
+}
+
+// Via is how a workload came to start.
+type Via string
+
+// The ways to start.
+const (
+	ViaOrder    Via = "Order"
+	ViaBackfill Via = "Backfill" // before a higher-ranked workload that could use the same nodes
+)
+
+// Allocation is what a started workload holds: placement, start and deadline.
+type Allocation struct {
+	Queue    QueueName
+	Flavor   FlavorName
+	Via      Via
+	Start    time.Time
+	Deadline time.Time // zero: unlimited
+	Planned  time.Time // the planned start that it had; zero: none
+	PodSets  []Placement
+}
+
+// Placement says where the pods of one pod set go: Hosts[i] is the node of the
+// pod with rank i.
+type Placement struct {
+	PodSet string
+	Hosts  []NodeName
+}
+
+// Cause is why an allocation was taken back.
+type Cause string
+
+// The causes of this version.
+const (
+	// CauseStartTimeout: pods could not be released or bound in time.
+	CauseStartTimeout Cause = "StartTimeout"
+	// CauseSuspended: somebody else suspended the owner while it ran.
+	CauseSuspended Cause = "Suspended"
+)
+
+// Eviction is an allocation being taken back.
+type Eviction struct {
+	Cause Cause
+	Time  time.Time
+	By    string // who or what, or the error that led to it
+}
+
+// EndState is how a workload, or one run of it, ended.
+type EndState string
+
+// The final states.
+const (
+	Completed EndState = "Completed"
+	Failed    EndState = "Failed"
+	Timeout   EndState = "Timeout"
+	Cancelled EndState = "Cancelled"
+	Requeued  EndState = "Requeued" // of a run only
+)
+
+// End is the end of a workload.
+type End struct {
+	State   EndState
+	Time    time.Time
+	Message string
+}
