@@ -91,6 +91,12 @@ type Owner struct {
 	Suspended bool
 	// Started says that the owner was released for the allocation it has.
 	Started bool
+	// Run is, with Started, the run it was released for: Workload.Restarts at
+	// that start. A mark left over from an earlier run does not count.
+	Run int
+	// Fixed says that the owner cannot be stopped and started again (a bare
+	// pod whose gate is gone): a late start is waited for, never taken back.
+	Fixed bool
 	// Needed is, for each pod set by its index, how many pods still run or
 	// must run at the same time; nil: all.
 	Needed []int

@@ -35,6 +35,9 @@ type Pod struct {
 	// which is request plus grace); zero: not being deleted. A termination
 	// once under way cannot be shortened on the node.
 	GoneBy time.Time
+	// Held is what keeps a pod without a node from getting one, in the words
+	// of whoever keeps it (a foreign gate, kube-scheduler); empty: nothing known.
+	Held string
 }
 
 // Terminal says whether the pod has left its node's resources.
