@@ -1,0 +1,85 @@
+// Package config holds the manifests that Berth is installed from, embedded, so
+// that a program can install exactly what `kubectl apply -k config/default`
+// does: the sandbox and the tests run with the very CRDs, rights and admission
+// policies that a real cluster gets.
+//
+// It is for reading manifests. It talks to no API server; whoever applies the
+// objects waits for what they need (a CRD to be established, a policy to take
+// effect).
+package config
+
+import (
+	"bytes"
+	"embed"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/yaml"
+)
+
+// Namespace is where Berth is installed.
+const Namespace = "berth-system"
+
+// ControllerServiceAccount is the account, in Namespace, that the controller
+// runs as. The admission policies know it by name.
+const ControllerServiceAccount = "berth-controller"
+
+//go:embed crd/*.yaml policy/*.yaml rbac/*.yaml manager/namespace.yaml
+var files embed.FS
+
+// folders in the order in which their objects are applied: an object comes
+// after what it refers to.
+var folders = []string{"manager", "crd", "rbac", "policy"}
+
+// Objects returns all objects of config/default but the controller's
+// Deployment, in the order in which they are to be applied: the namespace,
+// CRDs, RBAC, admission policies, each followed by its binding.
+func Objects() ([]*unstructured.Unstructured, error) {
+	var objects []*unstructured.Unstructured
+	for _, folder := range folders {
+		names, err := fs.Glob(files, folder+"/*.yaml")
+		if err != nil {
+			return nil, fmt.Errorf("list %s: %w", folder, err)
+		}
+		slices.Sort(names)
+		for _, name := range names {
+			if strings.HasSuffix(name, "/kustomization.yaml") {
+				continue
+			}
+			found, err := read(name)
+			if err != nil {
+				return nil, err
+			}
+			objects = append(objects, found...)
+		}
+	}
+	return objects, nil
+}
+
+// read returns the objects of one embedded file.
+func read(name string) ([]*unstructured.Unstructured, error) {
+	content, err := files.ReadFile(name)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", name, err)
+	}
+	var objects []*unstructured.Unstructured
+	decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(content), 4096)
+	for {
+		object := &unstructured.Unstructured{}
+		err := decoder.Decode(&object.Object)
+		if errors.Is(err, io.EOF) {
+			return objects, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read %s: %w", name, err)
+		}
+		if len(object.Object) > 0 {
+			objects = append(objects, object)
+		}
+	}
+}
