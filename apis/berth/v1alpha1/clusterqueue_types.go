@@ -20,7 +20,7 @@ const (
 // "1d12h". Units are d, h, m and s, each at most once, from large to small.
 // +kubebuilder:validation:MinLength=2
 // +kubebuilder:validation:MaxLength=24
-// +kubebuilder:validation:Pattern=`^([0-9]{1,5}d)?([0-9]{1,6}h)?([0-9]{1,7}m)?([0-9]{1,9}s)?$`
+// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]{1,4}d)?([0-9]{1,5}h)?([0-9]{1,7}m)?([0-9]{1,9}s)?$')",messageExpression="'\"' + self + '\" is not a duration: write days, hours, minutes and seconds such as 90s, 30m, 2h, 7d or 1d12h, at most 9999d'"
 type Duration string
 
 // ClusterQueueSpec is what an admin sets.
@@ -79,16 +79,18 @@ type QueueFlavor struct {
 }
 
 // QueueWalltime bounds run times.
-// +kubebuilder:validation:XValidation:rule="!has(self.default) || !has(self.max) || duration(self.default.matches('d') ? string(int(self.default.split('d')[0]) * 24) + 'h' + self.default.split('d')[1] : self.default) <= duration(self.max.matches('d') ? string(int(self.max.split('d')[0]) * 24) + 'h' + self.max.split('d')[1] : self.max)",message="default must not be longer than max: lower spec.walltime.default or raise spec.walltime.max"
+// +kubebuilder:validation:XValidation:rule="!has(self.default) || !has(self.max) || int('0' + self.default.find('^[0-9]+d').replace('d', '')) * 86400 + duration('0s' + self.default.find('[0-9hms]*$')).getSeconds() <= int('0' + self.max.find('^[0-9]+d').replace('d', '')) * 86400 + duration('0s' + self.max.find('[0-9hms]*$')).getSeconds()",messageExpression="'default ' + self.default + ' is longer than max ' + self.max + ': lower spec.walltime.default or raise spec.walltime.max'",fieldPath=".default"
 type QueueWalltime struct {
 	// default is the walltime of work that declares none. Left out: max, and
 	// without that unlimited.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="self.matches('[1-9]')",messageExpression="'default is ' + self + ': work can not run for no time; leave default out for no default'"
 	Default Duration `json:"default,omitempty"`
 
 	// max is the longest walltime that work may declare; more is refused with
 	// the reason WalltimeLimit. Left out: unlimited.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="self.matches('[1-9]')",messageExpression="'max is ' + self + ': work can not run for no time; leave max out for no limit'"
 	Max Duration `json:"max,omitempty"`
 }
 

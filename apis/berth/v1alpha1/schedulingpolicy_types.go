@@ -28,6 +28,7 @@ type SchedulingPolicySpec struct {
 	// bound to a node; then it is taken back whole and waits again, longer
 	// after each try. Left out: 5m.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="self.matches('[1-9]')",messageExpression="'startTimeout is ' + self + ': no pod is bound in no time; leave startTimeout out for 5m'"
 	StartTimeout Duration `json:"startTimeout,omitempty"`
 }
 
