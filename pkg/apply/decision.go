@@ -1,0 +1,99 @@
+package apply
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/berth-dev/berth/apis/berth/v1alpha1"
+	"github.com/berth-dev/berth/pkg/batch"
+	"github.com/berth-dev/berth/pkg/convert"
+)
+
+// decision is one decision of a plan about one workload: exactly one of the
+// pointers is set.
+type decision struct {
+	at      time.Time
+	evict   *batch.EvictDecision
+	requeue *batch.RequeueDecision
+	finish  *batch.FinishDecision
+	start   *batch.StartDecision
+	wait    *batch.WaitDecision
+	ready   *batch.ReadyDecision
+}
+
+// decisions sorts a plan by workload, in the order in which it takes effect.
+func decisions(plan batch.Plan) map[batch.WorkloadID][]decision {
+	out := map[batch.WorkloadID][]decision{}
+	add := func(id batch.WorkloadID, d decision) {
+		d.at = plan.At
+		out[id] = append(out[id], d)
+	}
+	for i := range plan.Evict {
+		add(plan.Evict[i].ID, decision{evict: &plan.Evict[i]})
+	}
+	for i := range plan.Requeue {
+		add(plan.Requeue[i].ID, decision{requeue: &plan.Requeue[i]})
+	}
+	for i := range plan.Ready {
+		add(plan.Ready[i].ID, decision{ready: &plan.Ready[i]})
+	}
+	for i := range plan.Finish {
+		add(plan.Finish[i].ID, decision{finish: &plan.Finish[i]})
+	}
+	for i := range plan.Wait {
+		add(plan.Wait[i].ID, decision{wait: &plan.Wait[i]})
+	}
+	for i := range plan.Start {
+		add(plan.Start[i].ID, decision{start: &plan.Start[i]})
+	}
+	return out
+}
+
+// refused says why a start must not be written onto a status; empty if it may.
+func (d decision) refused(qw *v1alpha1.QueuedWorkload) string {
+	if d.start == nil {
+		return ""
+	}
+	restarts := 0
+	if qw.Status.Restarts != nil {
+		restarts = int(*qw.Status.Restarts)
+	}
+	switch {
+	case qw.DeletionTimestamp != nil:
+		return "the workload is being deleted"
+	case convert.Finished(qw):
+		return "the workload has finished"
+	case qw.Status.Allocation != nil:
+		return "the workload has an allocation already"
+	case restarts != d.start.Run:
+		return fmt.Sprintf("the workload was restarted %d times, the start is of run %d", restarts, d.start.Run)
+	}
+	return ""
+}
+
+// record changes a status by the decision.
+func (d decision) record(qw *v1alpha1.QueuedWorkload) {
+	switch {
+	case d.evict != nil:
+		convert.RecordEvict(qw, d.evict.Eviction, d.at)
+	case d.requeue != nil:
+		convert.RecordRequeue(qw, *d.requeue, d.at)
+	case d.finish != nil:
+		convert.RecordFinish(qw, d.finish.End, d.at)
+	case d.start != nil:
+		convert.RecordStart(qw, d.start.Allocation, d.at)
+	case d.wait != nil:
+		convert.RecordWait(qw, d.wait.Verdict, d.at)
+	case d.ready != nil:
+		convert.RecordReady(qw, d.ready.Ready, d.at)
+	}
+}
+
+// older says whether a version is older than another of the same object.
+// Resource versions of one object are comparable as numbers.
+func older(a, b *v1alpha1.QueuedWorkload) bool {
+	x, errX := strconv.ParseUint(a.ResourceVersion, 10, 64)
+	y, errY := strconv.ParseUint(b.ResourceVersion, 10, 64)
+	return errX == nil && errY == nil && x < y
+}

@@ -1,0 +1,104 @@
+package apply
+
+import (
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/berth-dev/berth/apis/berth/v1alpha1"
+	"github.com/berth-dev/berth/pkg/batch"
+	"github.com/berth-dev/berth/pkg/convert"
+)
+
+// The reasons of the Events that Berth writes onto Jobs and Pods.
+const (
+	EventQueued   = "Queued"
+	EventPlanned  = "Planned"
+	EventStarted  = "Started"
+	EventStopping = "Stopping"
+	EventRequeued = "Requeued"
+	EventFinished = "Finished"
+)
+
+// movedEnough is how far a planned start must move for people to hear of it.
+const movedEnough = time.Minute
+
+// tell says by an Event on the owner what was decided, if it is news.
+func (a *Applier) tell(before, after *v1alpha1.QueuedWorkload, d decision) {
+	owner := ownerReference(after)
+	if owner == nil {
+		return
+	}
+	switch {
+	case d.start != nil:
+		a.recorder.Eventf(owner, nil, corev1.EventTypeNormal, EventStarted, "Start", "%s", startedNote(d.start.Allocation))
+	case d.evict != nil:
+		a.recorder.Eventf(owner, nil, corev1.EventTypeWarning, EventStopping, "Evict", "%s",
+			fmt.Sprintf("taken back (%s): %s", d.evict.Eviction.Cause, d.evict.Eviction.By))
+	case d.requeue != nil:
+		a.recorder.Eventf(owner, nil, corev1.EventTypeNormal, EventRequeued, "Requeue", "%s",
+			"its pods are gone; it waits again at its old place")
+	case d.finish != nil:
+		a.recorder.Eventf(owner, nil, corev1.EventTypeNormal, EventFinished, "Finish", "%s", finishedNote(d.finish.End))
+	case d.wait != nil:
+		a.tellWait(owner, before, d.wait.Verdict)
+	}
+}
+
+// tellWait tells of the first verdict, of the first planned start, and of one
+// that has moved by more than a minute.
+func (a *Applier) tellWait(owner *corev1.ObjectReference, before *v1alpha1.QueuedWorkload, verdict batch.Verdict) {
+	if len(before.Status.Conditions) == 0 {
+		a.recorder.Eventf(owner, nil, corev1.EventTypeNormal, EventQueued, "Queue", "%s",
+			fmt.Sprintf("waits in LocalQueue %s (%s): %s", before.Spec.QueueName, verdict.Reason, verdict.Message))
+	}
+	if verdict.PlannedStart.IsZero() {
+		return
+	}
+	at := verdict.PlannedStart.UTC().Format(time.RFC3339)
+	old := before.Status.PlannedStartTime
+	if old == nil {
+		a.recorder.Eventf(owner, nil, corev1.EventTypeNormal, EventPlanned, "Plan", "%s", "planned to start at "+at+" at the latest")
+		return
+	}
+	moved := verdict.PlannedStart.Sub(old.Time)
+	if moved.Abs() <= movedEnough {
+		return
+	}
+	note := fmt.Sprintf("planned start moved from %s to %s", old.UTC().Format(time.RFC3339), at)
+	if verdict.MovedBy != "" {
+		note += ": " + verdict.MovedBy
+	}
+	a.recorder.Eventf(owner, nil, corev1.EventTypeNormal, EventPlanned, "Plan", "%s", note)
+}
+
+func startedNote(allocation batch.Allocation) string {
+	note := fmt.Sprintf("started on %d node(s) of ClusterQueue %s", convert.NodeCount(allocation), allocation.Queue)
+	if allocation.Via == batch.ViaBackfill {
+		note += ", in a gap before higher-ranked work, which it does not delay"
+	}
+	if !allocation.Deadline.IsZero() {
+		note += ", until " + allocation.Deadline.UTC().Format(time.RFC3339) + " at the latest"
+	}
+	return note
+}
+
+func finishedNote(end batch.End) string {
+	if end.Message == "" {
+		return string(end.State)
+	}
+	return string(end.State) + ": " + end.Message
+}
+
+// ownerReference is the Job or Pod that people look at.
+func ownerReference(qw *v1alpha1.QueuedWorkload) *corev1.ObjectReference {
+	owner := metav1.GetControllerOf(qw)
+	if owner == nil {
+		return nil
+	}
+	return &corev1.ObjectReference{
+		APIVersion: owner.APIVersion, Kind: owner.Kind, Namespace: qw.Namespace, Name: owner.Name, UID: owner.UID,
+	}
+}

@@ -1,0 +1,254 @@
+package job
+
+import (
+	"context"
+	"fmt"
+
+	batchv1 "k8s.io/api/batch/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/berth-dev/berth/apis/berth/v1alpha1"
+	"github.com/berth-dev/berth/pkg/batch"
+	"github.com/berth-dev/berth/pkg/controller/queued"
+	"github.com/berth-dev/berth/pkg/convert"
+	"github.com/berth-dev/berth/pkg/framework"
+	"github.com/berth-dev/berth/pkg/metrics"
+)
+
+// Reconciler is the controller of batch/v1 Jobs.
+type Reconciler struct {
+	Client  client.Client
+	Reader  client.Reader // from the API server itself, past the cache
+	Clock   clock.PassiveClock
+	Metrics *metrics.Set
+	// Observe takes what the core must hear of: a Job that refuses to start.
+	Observe func(batch.Event)
+}
+
+const concurrency = 8
+
+// SetupWithManager registers the controller.
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
+	return ctrl.NewControllerManagedBy(mgr).
+		Named("job").
+		For(&batchv1.Job{}).
+		Owns(&v1alpha1.QueuedWorkload{}).
+		Watches(&schedulingv1.PriorityClass{}, handler.EnqueueRequestsFromMapFunc(r.jobsOfClass)).
+		WithOptions(controller.Options{MaxConcurrentReconciles: concurrency}).
+		Complete(r)
+}
+
+// Reconcile implements reconcile.Reconciler.
+func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+	job := &batchv1.Job{}
+	if err := r.Client.Get(ctx, request.NamespacedName, job); err != nil {
+		// A Job that is gone takes its workload with it (owner reference).
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	if job.DeletionTimestamp != nil {
+		return ctrl.Result{}, nil
+	}
+	key := types.NamespacedName{Namespace: job.Namespace, Name: convert.WorkloadName(convert.KindJob, job.Name, job.UID)}
+	workload, err := queued.Find(ctx, r.Client, key)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if job.Labels[v1alpha1.QueueLabel] == "" {
+		return ctrl.Result{}, r.leave(ctx, job, workload)
+	}
+	if workload, err = r.follow(ctx, job, workload); err != nil {
+		return ctrl.Result{}, err
+	}
+	return ctrl.Result{}, r.obey(ctx, job, workload)
+}
+
+// leave forgets a Job that no longer goes through a queue.
+func (r *Reconciler) leave(ctx context.Context, job *batchv1.Job, workload *v1alpha1.QueuedWorkload) error {
+	if workload == nil {
+		return nil
+	}
+	if err := r.Client.Delete(ctx, workload); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("delete the workload of Job %s/%s, which left its queue: %w", job.Namespace, job.Name, err)
+	}
+	return nil
+}
+
+// follow makes the Job's workload, or brings its spec up to date while it
+// waits. What runs was promised as it was; its record stays.
+func (r *Reconciler) follow(ctx context.Context, job *batchv1.Job, workload *v1alpha1.QueuedWorkload) (*v1alpha1.QueuedWorkload, error) {
+	if workload != nil && (workload.Status.Allocation != nil || convert.Finished(workload)) {
+		return workload, nil
+	}
+	if workload == nil && ended(job) {
+		return nil, nil // it ran before it was ever queued
+	}
+	defaults, err := queued.Defaults(ctx, r.Client, job.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	spec := framework.Job{}.Spec(job, defaults)
+	if workload == nil {
+		return queued.Create(ctx, r.Client, r.Metrics, framework.Job{}, job, spec)
+	}
+	if queued.Same(workload.Spec, spec) {
+		return workload, nil
+	}
+	return queued.Update(ctx, r.Client, r.Metrics, workload, spec)
+}
+
+// obey makes the Job do what its workload's status says.
+func (r *Reconciler) obey(ctx context.Context, job *batchv1.Job, workload *v1alpha1.QueuedWorkload) error {
+	suspended := job.Spec.Suspend != nil && *job.Spec.Suspend
+	switch standing(workload) {
+	case mustRun:
+		if suspended {
+			return r.start(ctx, job, workload)
+		}
+	case mustStop:
+		if !suspended && !ended(job) {
+			return r.change(ctx, job, "suspend", func(job *batchv1.Job) { framework.Job{}.Stop(job) })
+		}
+		return r.restore(ctx, job)
+	case mustWait:
+		if !suspended && !ended(job) {
+			return r.recall(ctx, job, workload)
+		}
+		return r.restore(ctx, job)
+	case hasEnded:
+	}
+	return nil
+}
+
+// recall suspends a Job that runs without an allocation: its workload was
+// deleted, or somebody with the right to has lifted the suspension. Running
+// work is at stake, so the cache's word is not enough: right after a change of
+// leader it may not have seen the allocation yet.
+func (r *Reconciler) recall(ctx context.Context, job *batchv1.Job, workload *v1alpha1.QueuedWorkload) error {
+	now := &v1alpha1.QueuedWorkload{}
+	if err := r.Reader.Get(ctx, client.ObjectKeyFromObject(workload), now); err != nil {
+		return fmt.Errorf("read the workload of Job %s/%s: %w", job.Namespace, job.Name, err)
+	}
+	if standing(now) != mustWait {
+		return nil // its event comes back here
+	}
+	return r.change(ctx, job, "suspend", func(job *batchv1.Job) { framework.Job{}.Stop(job) })
+}
+
+// The standing of a workload, as far as its Job is concerned.
+type standingKind int
+
+const (
+	mustWait standingKind = iota
+	mustRun
+	mustStop
+	hasEnded
+)
+
+func standing(workload *v1alpha1.QueuedWorkload) standingKind {
+	switch {
+	case workload == nil || convert.Finished(workload):
+		return hasEnded
+	case workload.Status.Allocation == nil:
+		return mustWait
+	case convert.Evicted(workload):
+		return mustStop
+	default:
+		return mustRun
+	}
+}
+
+// start lifts the suspension, in one patch with all that the run needs.
+func (r *Reconciler) start(ctx context.Context, job *batchv1.Job, workload *v1alpha1.QueuedWorkload) error {
+	owner := framework.Job{}.Owner(job)
+	run := convert.Restarts(workload)
+	if owner.Started && owner.Run == run {
+		// It was started for this very run and somebody else has suspended it
+		// since: the core sees that and takes the run back.
+		return nil
+	}
+	if !framework.Suspended(job) || job.Status.Active > 0 {
+		// The Job controller has not taken note of the last suspension yet,
+		// and until then the template cannot be changed. Its status comes back here.
+		return nil
+	}
+	allocation := workload.Status.Allocation
+	tolerations, err := queued.FlavorTolerations(ctx, r.Client, allocation.Flavor)
+	if err != nil {
+		return err
+	}
+	release := framework.Release{
+		Workload: workload.Name, Run: run, Queue: allocation.ClusterQueue,
+		Tolerations: tolerations, Now: r.Clock.Now(),
+	}
+	if allocation.Deadline != nil {
+		release.Deadline = allocation.Deadline.Time
+		release.Walltime = allocation.Deadline.Sub(allocation.StartTime.Time)
+	}
+	err = r.change(ctx, job, "start", func(job *batchv1.Job) { framework.Job{}.Start(job, release) })
+	if refused(err) {
+		r.Observe(batch.StartRefused{ID: convert.WorkloadID(workload.Namespace, workload.Name), Run: run, Text: err.Error()})
+		return nil
+	}
+	return err
+}
+
+// restore gives the Job back the template that its author wrote, once the Job
+// controller has taken note of the suspension and no pod is active.
+func (r *Reconciler) restore(ctx context.Context, job *batchv1.Job) error {
+	if !framework.Suspended(job) || job.Status.Active > 0 || !(framework.Job{}).Owner(job).Started {
+		return nil // the Job controller's next status comes back here
+	}
+	return r.change(ctx, job, "restore", func(job *batchv1.Job) { framework.Job{}.Restore(job) })
+}
+
+// change patches a Job, provided that it still is what the change was made for.
+func (r *Reconciler) change(ctx context.Context, job *batchv1.Job, deed string, edit func(*batchv1.Job)) error {
+	after := job.DeepCopy()
+	edit(after)
+	err := r.Client.Patch(ctx, after, client.MergeFromWithOptions(job, client.MergeFromWithOptimisticLock{}))
+	switch {
+	case err == nil:
+		r.Metrics.Wrote("job", metrics.ResultOK)
+		return nil
+	case apierrors.IsNotFound(err):
+		return nil
+	case refused(err):
+		r.Metrics.Wrote("job", metrics.ResultRefused)
+	default:
+		r.Metrics.Wrote("job", metrics.ResultFailed)
+	}
+	return fmt.Errorf("%s Job %s/%s: %w", deed, job.Namespace, job.Name, err)
+}
+
+// refused says whether the API server will give the same answer again: an
+// admission plugin or its validation said no.
+func refused(err error) bool {
+	return apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err)
+}
+
+func ended(job *batchv1.Job) bool { return (framework.Job{}).Owner(job).End != nil }
+
+// jobsOfClass are the Jobs whose priority comes from a PriorityClass: those
+// that name it and still wait.
+func (r *Reconciler) jobsOfClass(ctx context.Context, class client.Object) []reconcile.Request {
+	jobs := &batchv1.JobList{}
+	if err := r.Client.List(ctx, jobs); err != nil {
+		return nil // the cache answers; it fails only while shutting down
+	}
+	var out []reconcile.Request
+	for i := range jobs.Items {
+		job := &jobs.Items[i]
+		if job.Labels[v1alpha1.QueueLabel] != "" && job.Spec.Template.Spec.PriorityClassName == class.GetName() {
+			out = append(out, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(job)})
+		}
+	}
+	return out
+}

@@ -1,0 +1,151 @@
+package pod
+
+import (
+	"context"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/berth-dev/berth/apis/berth/v1alpha1"
+	"github.com/berth-dev/berth/pkg/batch"
+	"github.com/berth-dev/berth/pkg/controller/queued"
+	"github.com/berth-dev/berth/pkg/convert"
+	"github.com/berth-dev/berth/pkg/framework"
+	"github.com/berth-dev/berth/pkg/metrics"
+)
+
+// WorkloadIndex is the cache's index of pods by the workload they belong to.
+const WorkloadIndex = "berth.workload"
+
+// IndexByWorkload is the function of WorkloadIndex.
+func IndexByWorkload(object client.Object) []string {
+	if id := convert.PodWorkload(object.(*corev1.Pod)); id != "" {
+		return []string{string(id)}
+	}
+	return nil
+}
+
+// Reconciler gives pods their hosts.
+type Reconciler struct {
+	Client  client.Client
+	Clock   clock.PassiveClock
+	Metrics *metrics.Set
+	// Observe takes what the core must hear of: a pod that may not be released.
+	Observe func(batch.Event)
+
+	mu sync.Mutex
+	// given are the ranks of pods that were released by this process and that
+	// the cache may still show as gated.
+	given map[batch.WorkloadID]map[batch.PodUID]int
+	// refusals count how often a pod's release was refused, by workload.
+	refusals map[batch.WorkloadID]int
+}
+
+const concurrency = 8
+
+// SetupWithManager registers the controller.
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
+	r.given = map[batch.WorkloadID]map[batch.PodUID]int{}
+	r.refusals = map[batch.WorkloadID]int{}
+	return ctrl.NewControllerManagedBy(mgr).
+		Named("pod").
+		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(workloadOf)).
+		Watches(&v1alpha1.QueuedWorkload{}, &handler.EnqueueRequestForObject{}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: concurrency}).
+		Complete(r)
+}
+
+// workloadOf is the workload to look at when a pod has changed: one that waits
+// for its host, or one that leaves a place to the pod that replaces it.
+func workloadOf(_ context.Context, object client.Object) []reconcile.Request {
+	pod := object.(*corev1.Pod)
+	id := convert.PodWorkload(pod)
+	if id == "" || !convert.Gated(pod) && !convert.Pod(pod).Terminal() && pod.DeletionTimestamp == nil {
+		return nil
+	}
+	return []reconcile.Request{{NamespacedName: convert.SplitID(id)}}
+}
+
+// Reconcile implements reconcile.Reconciler; the request names a workload.
+func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+	id := convert.WorkloadID(request.Namespace, request.Name)
+	workload, err := queued.Find(ctx, r.Client, request.NamespacedName)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	pods, err := r.pods(ctx, id)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if workload == nil {
+		r.forget(id)
+	}
+	if bare := barePod(pods); bare != nil {
+		if workload, err = r.follow(ctx, bare, workload); err != nil {
+			return ctrl.Result{}, err
+		}
+	}
+	if workload == nil || workload.Status.Allocation == nil || convert.Evicted(workload) || convert.Finished(workload) {
+		r.forget(id)
+		return ctrl.Result{}, nil
+	}
+	return ctrl.Result{}, r.release(ctx, workload, pods)
+}
+
+func (r *Reconciler) pods(ctx context.Context, id batch.WorkloadID) ([]*corev1.Pod, error) {
+	list := &corev1.PodList{}
+	namespace := convert.SplitID(id).Namespace
+	if err := r.Client.List(ctx, list, client.InNamespace(namespace), client.MatchingFields{WorkloadIndex: string(id)}); err != nil {
+		return nil, err
+	}
+	out := make([]*corev1.Pod, 0, len(list.Items))
+	for i := range list.Items {
+		out = append(out, &list.Items[i])
+	}
+	return out, nil
+}
+
+// barePod is the pod that is its own workload; nil if there is none.
+func barePod(pods []*corev1.Pod) *corev1.Pod {
+	if len(pods) == 1 && convert.BarePodQueued(pods[0]) {
+		return pods[0]
+	}
+	return nil
+}
+
+// follow makes the workload of a bare pod, or brings it up to date while it
+// waits. A pod that is being deleted or was never gated gets none: it would be
+// a workload that nobody can start.
+func (r *Reconciler) follow(ctx context.Context, pod *corev1.Pod, workload *v1alpha1.QueuedWorkload) (*v1alpha1.QueuedWorkload, error) {
+	if pod.DeletionTimestamp != nil || !convert.Gated(pod) {
+		return workload, nil
+	}
+	if workload != nil && (workload.Status.Allocation != nil || convert.Finished(workload)) {
+		return workload, nil
+	}
+	defaults, err := queued.Defaults(ctx, r.Client, pod.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	spec := framework.Pod{}.Spec(pod, defaults)
+	if workload == nil {
+		return queued.Create(ctx, r.Client, r.Metrics, framework.Pod{}, pod, spec)
+	}
+	if queued.Same(workload.Spec, spec) {
+		return workload, nil
+	}
+	return queued.Update(ctx, r.Client, r.Metrics, workload, spec)
+}
+
+func (r *Reconciler) forget(id batch.WorkloadID) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.given, id)
+	delete(r.refusals, id)
+}

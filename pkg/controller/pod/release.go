@@ -1,0 +1,239 @@
+package pod
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/berth-dev/berth/apis/berth/v1alpha1"
+	"github.com/berth-dev/berth/pkg/batch"
+	"github.com/berth-dev/berth/pkg/controller/queued"
+	"github.com/berth-dev/berth/pkg/convert"
+	"github.com/berth-dev/berth/pkg/metrics"
+)
+
+const (
+	// parallel is how many pods of one workload are released at a time: the
+	// patches of a gang should reach kube-scheduler together.
+	parallel = 16
+
+	// refusalsMax is how often the API server may refuse the release of a pod
+	// before the run is taken back.
+	refusalsMax = 5
+)
+
+// place is a pod and the host it is to run on.
+type place struct {
+	pod  *corev1.Pod
+	rank int
+	host batch.NodeName
+}
+
+// release gives every gated pod of a started workload its host and takes away
+// its gate.
+func (r *Reconciler) release(ctx context.Context, workload *v1alpha1.QueuedWorkload, pods []*corev1.Pod) error {
+	allocation := convert.Workload(workload).Allocation
+	tolerations, err := r.tolerations(ctx, workload, pods)
+	if err != nil {
+		return err
+	}
+	places := r.places(workload, pods, allocation.PodSets[0].Hosts)
+	failures := make([]error, len(places))
+	slots := make(chan struct{}, parallel)
+	var group sync.WaitGroup
+	for i, p := range places {
+		slots <- struct{}{}
+		group.Go(func() {
+			failures[i] = r.releaseOne(ctx, workload, p, tolerations)
+			<-slots
+		})
+	}
+	group.Wait()
+	return r.judge(workload, errors.Join(failures...))
+}
+
+// tolerations are the flavor's, needed here only by a bare pod: a Job's pods
+// have them from their template.
+func (r *Reconciler) tolerations(ctx context.Context, workload *v1alpha1.QueuedWorkload, pods []*corev1.Pod) ([]corev1.Toleration, error) {
+	if barePod(pods) == nil {
+		return nil, nil
+	}
+	return queued.FlavorTolerations(ctx, r.Client, workload.Status.Allocation.Flavor)
+}
+
+// places chooses a rank for each gated pod: the completion index where each
+// index has a place of its own, else the lowest rank that no living pod has.
+func (r *Reconciler) places(workload *v1alpha1.QueuedWorkload, pods []*corev1.Pod, hosts []batch.NodeName) []place {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	id := convert.WorkloadID(workload.Namespace, workload.Name)
+	given := r.given[id]
+	taken := map[int]bool{}
+	var waiting []*corev1.Pod
+	still := map[batch.PodUID]int{}
+	for _, pod := range pods {
+		rank, known := given[batch.PodUID(pod.UID)]
+		if !known {
+			rank = convert.Rank(pod)
+		}
+		switch {
+		case convert.Gated(pod) && !known && pod.DeletionTimestamp == nil:
+			waiting = append(waiting, pod)
+		case !convert.Pod(pod).Terminal() && rank >= 0:
+			taken[rank] = true
+			if known {
+				still[batch.PodUID(pod.UID)] = rank
+			}
+		}
+	}
+	slices.SortFunc(waiting, inOrder)
+	var out []place
+	for _, pod := range waiting {
+		rank := ownIndex(pod, len(hosts))
+		if rank < 0 || taken[rank] {
+			rank = lowestFree(taken, len(hosts))
+		}
+		if rank < 0 {
+			continue // more pods than places: they wait for one to end
+		}
+		taken[rank] = true
+		still[batch.PodUID(pod.UID)] = rank
+		out = append(out, place{pod: pod, rank: rank, host: hosts[rank]})
+	}
+	r.given[id] = still
+	return out
+}
+
+// inOrder sorts pods by completion index, then age, then name.
+func inOrder(a, b *corev1.Pod) int {
+	return cmp.Or(
+		cmp.Compare(index(a), index(b)),
+		a.CreationTimestamp.Compare(b.CreationTimestamp.Time),
+		cmp.Compare(a.Name, b.Name),
+	)
+}
+
+func index(pod *corev1.Pod) int {
+	i, err := strconv.Atoi(pod.Annotations[batchv1.JobCompletionIndexAnnotation])
+	if err != nil {
+		return -1
+	}
+	return i
+}
+
+// ownIndex is a pod's completion index where there is a place for it.
+func ownIndex(pod *corev1.Pod, places int) int {
+	if i := index(pod); i < places {
+		return i
+	}
+	return -1
+}
+
+func lowestFree(taken map[int]bool, places int) int {
+	for rank := range places {
+		if !taken[rank] {
+			return rank
+		}
+	}
+	return -1
+}
+
+// releaseOne patches one pod: host, rank, no gate. The patch carries the UID,
+// so that a pod made again under the same name is not meant.
+func (r *Reconciler) releaseOne(ctx context.Context, workload *v1alpha1.QueuedWorkload, p place, tolerations []corev1.Toleration) error {
+	spec := map[string]any{
+		"schedulingGates": []map[string]any{{"$patch": "delete", "name": v1alpha1.PlacementGate}},
+		"affinity":        convert.PinnedAffinity(p.pod.Spec.Affinity, p.host),
+	}
+	meta := map[string]any{
+		"uid":         p.pod.UID,
+		"annotations": map[string]string{convert.RankAnnotation: strconv.Itoa(p.rank)},
+	}
+	if metav1.GetControllerOf(p.pod) == nil {
+		if len(tolerations) > 0 {
+			spec["tolerations"] = append(slices.Clone(p.pod.Spec.Tolerations), tolerations...)
+		}
+		if deadline := workload.Status.Allocation.Deadline; deadline != nil {
+			spec["activeDeadlineSeconds"] = convert.SecondsLeft(p.pod.Spec.ActiveDeadlineSeconds, deadline.Sub(r.Clock.Now()))
+		}
+	}
+	body, err := json.Marshal(map[string]any{"metadata": meta, "spec": spec})
+	if err != nil {
+		return fmt.Errorf("patch for pod %s/%s: %w", p.pod.Namespace, p.pod.Name, err)
+	}
+	err = r.Client.Patch(ctx, p.pod.DeepCopy(), client.RawPatch(types.StrategicMergePatchType, body))
+	switch {
+	case err == nil:
+		r.Metrics.Wrote("pod", metrics.ResultOK)
+		r.Metrics.Released(r.Clock.Since(p.pod.CreationTimestamp.Time))
+		return nil
+	case apierrors.IsNotFound(err), apierrors.IsConflict(err):
+		return nil // gone, or another pod of that name: its event comes back here
+	}
+	r.Metrics.Wrote("pod", metrics.ResultFailed)
+	r.takeBack(workload, p.pod)
+	return fmt.Errorf("release pod %s/%s to node %s: %w", p.pod.Namespace, p.pod.Name, p.host, err)
+}
+
+// takeBack frees the rank of a pod whose release failed.
+func (r *Reconciler) takeBack(workload *v1alpha1.QueuedWorkload, pod *corev1.Pod) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.given[convert.WorkloadID(workload.Namespace, workload.Name)], batch.PodUID(pod.UID))
+}
+
+// judge decides what a failed release means: try again, or, where an admission
+// plugin goes on refusing, tell the core to take the run back, with the
+// plugin's own words. A workload that holds places without being able to use
+// them would keep others out for ever.
+func (r *Reconciler) judge(workload *v1alpha1.QueuedWorkload, err error) error {
+	id := convert.WorkloadID(workload.Namespace, workload.Name)
+	if err == nil {
+		r.mu.Lock()
+		delete(r.refusals, id)
+		r.mu.Unlock()
+		return nil
+	}
+	if !refused(err) {
+		return err
+	}
+	r.mu.Lock()
+	r.refusals[id]++
+	enough := r.refusals[id] >= refusalsMax
+	if enough {
+		delete(r.refusals, id)
+	}
+	r.mu.Unlock()
+	if !enough {
+		return err // the work queue tries again, later each time
+	}
+	r.Metrics.Wrote("pod", metrics.ResultRefused)
+	r.Observe(batch.StartRefused{ID: id, Run: convert.Restarts(workload), Text: err.Error()})
+	return nil
+}
+
+// refused says whether an admission plugin or the API server's validation said no.
+func refused(err error) bool {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		return false
+	}
+	switch status.Status().Reason {
+	case metav1.StatusReasonForbidden, metav1.StatusReasonInvalid, metav1.StatusReasonBadRequest:
+		return true
+	default:
+		return false
+	}
+}

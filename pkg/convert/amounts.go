@@ -1,0 +1,54 @@
+package convert
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/berth-dev/berth/pkg/batch"
+)
+
+// Resources converts a list of quantities: thousandths of a core for cpu,
+// whole units (rounded up, as kube-scheduler does) for everything else.
+func Resources(list corev1.ResourceList) batch.Resources {
+	out := make(batch.Resources, len(list))
+	for name, quantity := range list { //order:any each entry is set by itself
+		if name == corev1.ResourceCPU {
+			out[batch.ResourceCPU] = batch.Amount(quantity.MilliValue())
+			continue
+		}
+		out[batch.ResourceName(name)] = batch.Amount(quantity.Value())
+	}
+	return out
+}
+
+// Quantity is an amount of a resource as Kubernetes writes it ("1500m", "64Gi").
+func Quantity(name batch.ResourceName, amount batch.Amount) string {
+	switch {
+	case name == batch.ResourceCPU:
+		return resource.NewMilliQuantity(int64(amount), resource.DecimalSI).String()
+	case name == batch.ResourceName(corev1.ResourceMemory), name == batch.ResourceName(corev1.ResourceEphemeralStorage):
+		return resource.NewQuantity(int64(amount), resource.BinarySI).String()
+	default:
+		return resource.NewQuantity(int64(amount), resource.DecimalSI).String()
+	}
+}
+
+// SortedNames are the resources of a list in the order of their names.
+func SortedNames(resources batch.Resources) []batch.ResourceName {
+	return slices.Sorted(maps.Keys(resources))
+}
+
+// SecondsLeft is the time to a deadline as activeDeadlineSeconds, rounded up,
+// or the author's own limit if that is shorter. At least a second: the API
+// server refuses 0.
+func SecondsLeft(own *int64, left time.Duration) int64 {
+	seconds := max(1, int64((left+time.Second-1)/time.Second))
+	if own != nil {
+		return min(seconds, *own)
+	}
+	return seconds
+}

@@ -1,0 +1,117 @@
+package convert
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/berth-dev/berth/apis/berth/v1alpha1"
+	"github.com/berth-dev/berth/pkg/batch"
+)
+
+// RankAnnotation, on a pod, is the rank whose place it was given.
+const RankAnnotation = "berth.dev/rank"
+
+// Pod is a pod as the planner sees it.
+func Pod(pod *corev1.Pod) batch.Pod {
+	out := batch.Pod{
+		UID:      batch.PodUID(pod.UID),
+		Name:     pod.Namespace + "/" + pod.Name,
+		Workload: PodWorkload(pod),
+		Node:     batch.NodeName(pod.Spec.NodeName),
+		Requests: PodRequests(pod),
+		Phase:    podPhase(pod),
+		GoneBy:   instant(pod.DeletionTimestamp),
+	}
+	if out.Phase == batch.PodWaiting {
+		out.Held = heldBy(pod)
+	}
+	return out
+}
+
+// PodWorkload is the workload that a pod belongs to; empty if it is none of
+// ours. The label alone proves nothing, since anybody can write it: the name
+// must be the one that follows from the UID of the pod's owner.
+func PodWorkload(pod *corev1.Pod) batch.WorkloadID {
+	owner := metav1.GetControllerOf(pod)
+	if owner == nil {
+		if !BarePodQueued(pod) {
+			return ""
+		}
+		return WorkloadID(pod.Namespace, WorkloadName(KindPod, pod.Name, pod.UID))
+	}
+	label := pod.Labels[v1alpha1.WorkloadLabel]
+	if label == "" || owner.Kind != KindJob || label != WorkloadName(owner.Kind, owner.Name, owner.UID) {
+		return ""
+	}
+	return WorkloadID(pod.Namespace, label)
+}
+
+// The kinds of owner.
+const (
+	KindJob = "Job"
+	KindPod = "Pod"
+)
+
+// BarePodQueued says whether a pod without an owner goes through a queue.
+func BarePodQueued(pod *corev1.Pod) bool {
+	return pod.Labels[v1alpha1.QueueLabel] != "" && metav1.GetControllerOf(pod) == nil
+}
+
+// Gated says whether a pod still waits for its host.
+func Gated(pod *corev1.Pod) bool {
+	return slices.Contains(pod.Spec.SchedulingGates, corev1.PodSchedulingGate{Name: v1alpha1.PlacementGate})
+}
+
+// Rank is the rank whose place a pod was given; -1 if it has none yet.
+func Rank(pod *corev1.Pod) int {
+	rank, err := strconv.Atoi(pod.Annotations[RankAnnotation])
+	if err != nil || rank < 0 {
+		return -1
+	}
+	return rank
+}
+
+func podPhase(pod *corev1.Pod) batch.PodPhase {
+	switch {
+	case pod.Status.Phase == corev1.PodSucceeded:
+		return batch.PodSucceeded
+	case pod.Status.Phase == corev1.PodFailed:
+		return batch.PodFailed
+	case pod.Spec.NodeName == "":
+		return batch.PodWaiting
+	case podReady(pod):
+		return batch.PodReady
+	default:
+		return batch.PodBound
+	}
+}
+
+func podReady(pod *corev1.Pod) bool {
+	for _, condition := range pod.Status.Conditions {
+		if condition.Type == corev1.PodReady {
+			return condition.Status == corev1.ConditionTrue
+		}
+	}
+	return false
+}
+
+// heldBy says what keeps a released pod from its node: somebody else's gate
+// first, else what kube-scheduler says.
+func heldBy(pod *corev1.Pod) string {
+	if Gated(pod) {
+		return ""
+	}
+	for _, gate := range pod.Spec.SchedulingGates {
+		return fmt.Sprintf("released by Berth, waiting for the gate %s", gate.Name)
+	}
+	for _, condition := range pod.Status.Conditions {
+		if condition.Type == corev1.PodScheduled && condition.Status == corev1.ConditionFalse {
+			return "kube-scheduler: " + condition.Message
+		}
+	}
+	return ""
+}

@@ -1,0 +1,119 @@
+package convert
+
+import (
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/berth-dev/berth/apis/berth/v1alpha1"
+	"github.com/berth-dev/berth/pkg/batch"
+)
+
+// Queue converts a ClusterQueue. The error names the field that no server
+// that applies our schema would have accepted.
+func Queue(cq *v1alpha1.ClusterQueue) (batch.Queue, error) {
+	out := batch.Queue{Name: batch.QueueName(cq.Name), State: batch.QueueState(cq.Spec.State), Tier: 1}
+	if out.State == "" {
+		out.State = batch.QueueUp
+	}
+	if cq.Spec.PriorityTier != nil {
+		out.Tier = *cq.Spec.PriorityTier
+	}
+	for _, flavor := range cq.Spec.Flavors {
+		out.Flavors = append(out.Flavors, batch.FlavorName(flavor.Name))
+	}
+	if active := meta.FindStatusCondition(cq.Status.Conditions, v1alpha1.ConditionActive); active != nil && active.Status == metav1.ConditionFalse {
+		out.StateSince = active.LastTransitionTime.UTC()
+	}
+	if size := cq.Spec.Size; size != nil {
+		out.MinNodes, out.MaxNodes, out.MaxPods = number(size.MinNodes), number(size.MaxNodes), number(size.MaxPods)
+	}
+	if access := cq.Spec.Access; access != nil && access.NamespaceSelector != nil {
+		selector := labelSelector(access.NamespaceSelector)
+		out.Access = &selector
+	}
+	if limits := cq.Spec.Walltime; limits != nil {
+		var err error
+		if out.WalltimeDefault, err = duration("spec.walltime.default", limits.Default); err != nil {
+			return out, err
+		}
+		if out.WalltimeMax, err = duration("spec.walltime.max", limits.Max); err != nil {
+			return out, err
+		}
+	}
+	return out, nil
+}
+
+// Grace is the time from notice to kill in a ClusterQueue; 0: the pods' own.
+func Grace(cq *v1alpha1.ClusterQueue) (time.Duration, error) {
+	if cq.Spec.Preemption == nil {
+		return 0, nil
+	}
+	grace, err := duration("spec.preemption.grace", cq.Spec.Preemption.Grace)
+	return time.Duration(grace), err
+}
+
+// LocalQueue converts a LocalQueue.
+func LocalQueue(lq *v1alpha1.LocalQueue) batch.LocalQueue {
+	out := batch.LocalQueue{
+		Name: batch.LocalQueueName(lq.Namespace + "/" + lq.Name),
+		Held: lq.Spec.Hold == v1alpha1.HoldAll,
+	}
+	for _, name := range lq.Spec.ClusterQueueNames {
+		out.Queues = append(out.Queues, batch.QueueName(name))
+	}
+	return out
+}
+
+// Flavor converts a ResourceFlavor.
+func Flavor(flavor *v1alpha1.ResourceFlavor) batch.Flavor {
+	return batch.Flavor{
+		Name:        batch.FlavorName(flavor.Name),
+		Selector:    labelSelector(flavor.Spec.NodeSelector),
+		Tolerations: tolerations(flavor.Spec.Tolerations),
+	}
+}
+
+// Policy converts the SchedulingPolicy; nil gives the defaults.
+func Policy(policy *v1alpha1.SchedulingPolicy) (batch.Policy, error) {
+	out := batch.DefaultPolicy()
+	if policy == nil {
+		return out, nil
+	}
+	if backfill := policy.Spec.Backfill; backfill != nil {
+		if backfill.Mode != "" {
+			out.Backfill = batch.BackfillMode(backfill.Mode)
+		}
+		if backfill.Depth != nil {
+			out.Depth = int(*backfill.Depth)
+		}
+	}
+	timeout, err := duration("spec.startTimeout", policy.Spec.StartTimeout)
+	if err != nil {
+		return out, err
+	}
+	if timeout > 0 {
+		out.StartTimeout = time.Duration(timeout)
+	}
+	return out, nil
+}
+
+func duration(field string, text v1alpha1.Duration) (batch.Walltime, error) {
+	if text == "" {
+		return 0, nil
+	}
+	length, err := batch.ParseDuration(string(text))
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", field, err)
+	}
+	return batch.Walltime(length), nil
+}
+
+func number(n *int32) int {
+	if n == nil {
+		return 0
+	}
+	return int(*n)
+}

@@ -1,0 +1,219 @@
+package convert
+
+import (
+	"fmt"
+	"time"
+	"unicode/utf8"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/berth-dev/berth/apis/berth/v1alpha1"
+	"github.com/berth-dev/berth/pkg/batch"
+)
+
+// The functions of this file change a QueuedWorkload's status by one decision
+// of a plan. Together they are the only description of that status:
+//
+//	         ┌───────────── RecordRequeue ◄─────────────┐
+//	         ▼                                          │
+//	  Pending (RecordWait)* ─► Admitted (RecordStart) ─► Evicted (RecordEvict)
+//	         │                     │ (RecordReady)*
+//	         └──────► Finished (RecordFinish) ◄┘
+//
+// Conditions name the state, the summary says it in one line.
+
+// The states in WorkloadSummary.State that are not final.
+const (
+	StatePending  = "Pending"
+	StateStarting = "Starting"
+	StateRunning  = "Running"
+	StateStopping = "Stopping"
+)
+
+const (
+	runsMax     = 10
+	byMax       = 1024
+	messageMax  = 32768
+	plannedMark = "~"
+)
+
+// RecordWait writes why a workload waits and when it is planned to start.
+func RecordWait(qw *v1alpha1.QueuedWorkload, verdict batch.Verdict, at time.Time) {
+	set(qw, v1alpha1.ConditionPending, metav1.ConditionTrue, string(verdict.Reason), verdict.Message, at)
+	status := &qw.Status
+	status.PlannedStartTime = timestamp(verdict.PlannedStart)
+	status.Summary = summary(qw, StatePending, string(verdict.Reason))
+	if !verdict.PlannedStart.IsZero() {
+		status.Summary.Start = plannedMark + verdict.PlannedStart.UTC().Format(time.RFC3339)
+	}
+}
+
+// RecordStart writes an allocation: the one write by which a workload is admitted.
+func RecordStart(qw *v1alpha1.QueuedWorkload, in batch.Allocation, at time.Time) {
+	status := &qw.Status
+	status.Allocation = Allocation(in)
+	status.PlannedStartTime = nil
+	status.RequeueAfter = nil
+	reason := v1alpha1.AdmittedStarted
+	if in.Via == batch.ViaBackfill {
+		reason = v1alpha1.AdmittedBackfilled
+	}
+	until := "without a limit"
+	if !in.Deadline.IsZero() {
+		until = "until " + in.Deadline.UTC().Format(time.RFC3339)
+	}
+	nodes := NodeCount(in)
+	message := fmt.Sprintf("%d %s of ClusterQueue %s, %s", nodes, plural(nodes, "node", "nodes"), in.Queue, until)
+	set(qw, v1alpha1.ConditionPending, metav1.ConditionFalse, v1alpha1.ConditionAdmitted, "it has started", at)
+	set(qw, v1alpha1.ConditionAdmitted, metav1.ConditionTrue, reason, message, at)
+	set(qw, v1alpha1.ConditionPodsReady, metav1.ConditionFalse, StateStarting, "its pods are being made", at)
+	if meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionEvicted) != nil {
+		set(qw, v1alpha1.ConditionEvicted, metav1.ConditionFalse, reason, "it has started again", at)
+	}
+	status.Summary = summary(qw, StateStarting, reason)
+}
+
+// RecordReady writes whether as many pods are ready as the run needs.
+func RecordReady(qw *v1alpha1.QueuedWorkload, ready bool, at time.Time) {
+	reason := StateStarting
+	if meta.IsStatusConditionTrue(qw.Status.Conditions, v1alpha1.ConditionPodsReady) {
+		reason = "PodsLost"
+	}
+	value, message, state := metav1.ConditionFalse, "some of its pods are not ready", StateStarting
+	if ready {
+		value, message, reason, state = metav1.ConditionTrue, "all its pods are ready", StateRunning, StateRunning
+	}
+	set(qw, v1alpha1.ConditionPodsReady, value, reason, message, at)
+	if s := qw.Status.Summary; s != nil && (s.State == StateStarting || s.State == StateRunning) {
+		s.State = state
+	}
+}
+
+// RecordEvict writes that an allocation is being taken back. It stays charged
+// until the pods are gone.
+func RecordEvict(qw *v1alpha1.QueuedWorkload, eviction batch.Eviction, at time.Time) {
+	set(qw, v1alpha1.ConditionEvicted, metav1.ConditionTrue, string(eviction.Cause), Cut(eviction.By, byMax), at)
+	qw.Status.Summary = summary(qw, StateStopping, string(eviction.Cause))
+}
+
+// RecordRequeue writes that an evicted workload's pods are gone and that it
+// waits again, at its old place.
+func RecordRequeue(qw *v1alpha1.QueuedWorkload, decision batch.RequeueDecision, at time.Time) {
+	status := &qw.Status
+	cause, by := "", ""
+	if c := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionEvicted); c != nil {
+		cause, by = c.Reason, c.Message
+	}
+	endRun(status, batch.Requeued, cause, by, at)
+	status.Allocation = nil
+	status.Restarts = new(int32(decision.Restarts))
+	status.RequeueAfter = timestamp(decision.RequeueAfter)
+	message := "it was taken back (" + cause + ") and waits again at its old place"
+	if !decision.RequeueAfter.IsZero() {
+		message += "; next try at " + decision.RequeueAfter.UTC().Format(time.RFC3339)
+	}
+	if by != "" {
+		message += ": " + by
+	}
+	set(qw, v1alpha1.ConditionAdmitted, metav1.ConditionFalse, v1alpha1.AdmittedRequeued, message, at)
+	set(qw, v1alpha1.ConditionPodsReady, metav1.ConditionFalse, v1alpha1.AdmittedRequeued, "it has no pods", at)
+	RecordWait(qw, batch.Verdict{Reason: batch.ReasonRequeued, Message: message}, at)
+}
+
+// RecordFinish writes the end. The allocation stays as a record.
+func RecordFinish(qw *v1alpha1.QueuedWorkload, end batch.End, at time.Time) {
+	status := &qw.Status
+	if status.Allocation != nil {
+		endRun(status, end.State, "", "", end.Time)
+	}
+	message := end.Message
+	if message == "" {
+		message = "it has ended"
+	}
+	set(qw, v1alpha1.ConditionPending, metav1.ConditionFalse, v1alpha1.ConditionFinished, "it has ended", at)
+	set(qw, v1alpha1.ConditionAdmitted, metav1.ConditionFalse, v1alpha1.ConditionFinished, "it has ended", at)
+	if meta.IsStatusConditionTrue(status.Conditions, v1alpha1.ConditionPodsReady) {
+		set(qw, v1alpha1.ConditionPodsReady, metav1.ConditionFalse, v1alpha1.ConditionFinished, "it has ended", at)
+	}
+	set(qw, v1alpha1.ConditionFinished, metav1.ConditionTrue, string(end.State), message, end.Time)
+	status.PlannedStartTime = nil
+	status.RequeueAfter = nil
+	status.Summary = summary(qw, string(end.State), "")
+}
+
+// NodeCount is the number of nodes of an allocation.
+func NodeCount(in batch.Allocation) int {
+	hosts := map[batch.NodeName]bool{}
+	for _, placement := range in.PodSets {
+		for _, host := range placement.Hosts {
+			hosts[host] = true
+		}
+	}
+	return len(hosts)
+}
+
+func summary(qw *v1alpha1.QueuedWorkload, state, reason string) *v1alpha1.WorkloadSummary {
+	out := &v1alpha1.WorkloadSummary{State: state, Reason: reason}
+	total := int64(0)
+	for _, set := range qw.Spec.PodSets {
+		total += int64(value(set.Count)) * gpus(set.Requests)
+	}
+	out.GPUs = &total
+	if held := qw.Status.Allocation; held != nil {
+		out.ClusterQueue = held.ClusterQueue
+		out.Start = held.StartTime.UTC().Format(time.RFC3339)
+		out.Nodes = new(int32(NodeCount(*allocation(held))))
+	}
+	return out
+}
+
+func endRun(status *v1alpha1.QueuedWorkloadStatus, state batch.EndState, cause, by string, at time.Time) {
+	if status.Allocation == nil {
+		return
+	}
+	status.Runs = append(status.Runs, v1alpha1.WorkloadRun{
+		Start: status.Allocation.StartTime, End: metav1.NewTime(at), State: string(state), Cause: cause, By: Cut(by, byMax),
+	})
+	if extra := len(status.Runs) - runsMax; extra > 0 {
+		status.Runs = status.Runs[extra:]
+	}
+}
+
+func set(qw *v1alpha1.QueuedWorkload, kind string, value metav1.ConditionStatus, reason, message string, at time.Time) {
+	meta.SetStatusCondition(&qw.Status.Conditions, metav1.Condition{
+		Type: kind, Status: value, Reason: reason, Message: Cut(message, messageMax),
+		LastTransitionTime: metav1.NewTime(at), ObservedGeneration: qw.Generation,
+	})
+}
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}
+
+// Cut shortens a text to a field's limit, between two characters.
+func Cut(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	for most > 0 && !utf8.RuneStart(text[most]) {
+		most--
+	}
+	return text[:most]
+}
+
+// Finished says whether the end of a workload is on record.
+func Finished(qw *v1alpha1.QueuedWorkload) bool {
+	return meta.IsStatusConditionTrue(qw.Status.Conditions, v1alpha1.ConditionFinished)
+}
+
+// Evicted says whether a workload's allocation is being taken back.
+func Evicted(qw *v1alpha1.QueuedWorkload) bool {
+	return qw.Status.Allocation != nil && meta.IsStatusConditionTrue(qw.Status.Conditions, v1alpha1.ConditionEvicted)
+}
+
+// Restarts is how often a workload was taken back: the number of its run.
+func Restarts(qw *v1alpha1.QueuedWorkload) int { return int(value(qw.Status.Restarts)) }

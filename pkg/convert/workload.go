@@ -1,0 +1,172 @@
+package convert
+
+import (
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/berth-dev/berth/apis/berth/v1alpha1"
+	"github.com/berth-dev/berth/pkg/batch"
+)
+
+// Workload is a QueuedWorkload as the planner sees it: what was asked for, and
+// the decisions of ours that stand in its status.
+func Workload(qw *v1alpha1.QueuedWorkload) batch.Workload {
+	out := batch.Workload{
+		ID:         WorkloadID(qw.Namespace, qw.Name),
+		UID:        string(qw.UID),
+		Namespace:  qw.Namespace,
+		Name:       ownerName(qw),
+		LocalQueue: batch.LocalQueueName(qw.Namespace + "/" + qw.Spec.QueueName),
+		Priority:   value(qw.Spec.Priority),
+		Submitter:  qw.Spec.Submitter,
+		Held:       qw.Spec.Hold == v1alpha1.HoldAll,
+		QueuedAt:   queuedAt(qw),
+	}
+	out.PodSets, out.Invalid = podSets(qw.Spec.PodSets)
+	if qw.Spec.PriorityClassName != "" && qw.Spec.Priority == nil {
+		out.Invalid = fmt.Sprintf("PriorityClass %q does not exist; pods of that class would be refused", qw.Spec.PriorityClassName)
+	}
+	if text := qw.Spec.Walltime; text != "" {
+		walltime, err := batch.ParseWalltime(string(text))
+		if err != nil {
+			out.Invalid = err.Error()
+		}
+		out.Walltime = walltime
+	}
+	decisions(&out, qw)
+	return out
+}
+
+// decisions reads back what earlier plans wrote: the one memory that survives
+// a restart.
+func decisions(out *batch.Workload, qw *v1alpha1.QueuedWorkload) {
+	status := &qw.Status
+	out.Restarts = int(value(status.Restarts))
+	out.Promise = instant(status.PlannedStartTime)
+	out.RequeueAfter = instant(status.RequeueAfter)
+	if status.Allocation != nil {
+		out.Allocation = allocation(status.Allocation)
+	}
+	if c := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionEvicted); c != nil && c.Status == metav1.ConditionTrue && out.Allocation != nil {
+		out.Eviction = &batch.Eviction{Cause: batch.Cause(c.Reason), Time: c.LastTransitionTime.UTC(), By: c.Message}
+	}
+	if c := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionFinished); c != nil && c.Status == metav1.ConditionTrue {
+		out.Finished = &batch.End{State: batch.EndState(c.Reason), Time: c.LastTransitionTime.UTC(), Message: c.Message}
+	}
+	if c := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionPending); c != nil && c.Status == metav1.ConditionTrue {
+		out.LastVerdict = &batch.Verdict{Reason: batch.Reason(c.Reason), PlannedStart: out.Promise, Message: c.Message}
+	}
+}
+
+// ownerName is what a person typed: the name of the Job or Pod.
+func ownerName(qw *v1alpha1.QueuedWorkload) string {
+	if owner := metav1.GetControllerOf(qw); owner != nil {
+		return owner.Name
+	}
+	return qw.Name
+}
+
+// queuedAt is the owner's creation, which Berth copies: a QueuedWorkload that
+// had to be made again does not lose its owner's place in the order.
+func queuedAt(qw *v1alpha1.QueuedWorkload) time.Time {
+	if at, err := time.Parse(time.RFC3339, qw.Annotations[QueuedAtAnnotation]); err == nil {
+		return at.UTC()
+	}
+	return qw.CreationTimestamp.UTC()
+}
+
+// QueuedAtAnnotation, on a QueuedWorkload, is when its owner was created.
+const QueuedAtAnnotation = "berth.dev/queued-at"
+
+func podSets(sets []v1alpha1.PodSet) ([]batch.PodSet, string) {
+	out := make([]batch.PodSet, 0, len(sets))
+	invalid := ""
+	for _, set := range sets {
+		rules := podRules{affinity: set.Affinity, spread: set.TopologySpreadConstraints, labels: set.Labels}
+		if why := unplannable(rules); why != "" && invalid == "" {
+			invalid = why
+		}
+		out = append(out, batch.PodSet{
+			Name:        set.Name,
+			Count:       int(value(set.Count)),
+			Requests:    withSlot(set.Requests),
+			Selector:    nodeSelector(set.NodeSelector, set.Affinity),
+			Tolerations: tolerations(set.Tolerations),
+			PerNodeMax:  perNodeMax(rules),
+		})
+	}
+	return out, invalid
+}
+
+// allocation reads an allocation back.
+func allocation(in *v1alpha1.Allocation) *batch.Allocation {
+	out := &batch.Allocation{
+		Queue:    batch.QueueName(in.ClusterQueue),
+		Flavor:   batch.FlavorName(in.Flavor),
+		Via:      batch.Via(in.Via),
+		Start:    in.StartTime.UTC(),
+		Deadline: instant(in.Deadline),
+		Planned:  instant(in.PlannedStartTime),
+	}
+	for _, set := range in.PodSets {
+		placement := batch.Placement{PodSet: set.Name}
+		for _, run := range set.Domains {
+			for range run.Pods {
+				placement.Hosts = append(placement.Hosts, batch.NodeName(run.Host))
+			}
+		}
+		out.PodSets = append(out.PodSets, placement)
+	}
+	return out
+}
+
+// Allocation is an allocation as the API has it: hosts run-length encoded.
+func Allocation(in batch.Allocation) *v1alpha1.Allocation {
+	out := &v1alpha1.Allocation{
+		ClusterQueue:     string(in.Queue),
+		Flavor:           string(in.Flavor),
+		Via:              string(in.Via),
+		StartTime:        metav1.NewTime(in.Start),
+		Deadline:         timestamp(in.Deadline),
+		PlannedStartTime: timestamp(in.Planned),
+	}
+	for _, placement := range in.PodSets {
+		set := v1alpha1.PodSetAllocation{Name: placement.PodSet, Count: new(int32(len(placement.Hosts)))}
+		for _, host := range placement.Hosts {
+			last := len(set.Domains) - 1
+			if last >= 0 && set.Domains[last].Host == string(host) {
+				set.Domains[last].Pods++
+				continue
+			}
+			set.Domains = append(set.Domains, v1alpha1.HostRun{Host: string(host), Pods: 1})
+		}
+		out.PodSets = append(out.PodSets, set)
+	}
+	return out
+}
+
+func value(n *int32) int32 {
+	if n == nil {
+		return 0
+	}
+	return *n
+}
+
+// instant is a timestamp in UTC; the zero time for none.
+func instant(t *metav1.Time) time.Time {
+	if t == nil {
+		return time.Time{}
+	}
+	return t.UTC()
+}
+
+func timestamp(t time.Time) *metav1.Time {
+	if t.IsZero() {
+		return nil
+	}
+	at := metav1.NewTime(t)
+	return &at
+}

@@ -1,0 +1,283 @@
+package framework
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/berth-dev/berth/apis/berth/v1alpha1"
+	"github.com/berth-dev/berth/pkg/batch"
+	"github.com/berth-dev/berth/pkg/convert"
+)
+
+// Job is the kind batch/v1 Job. It waits suspended (the admission policy
+// berth-job-queue saw to that), is started by lifting the suspension, and is
+// taken back by suspending it again, which never counts as a failure.
+type Job struct{}
+
+var _ Kind = Job{}
+
+// Name implements Kind.
+func (Job) Name() string { return convert.KindJob }
+
+// QueueName implements Kind.
+func (Job) QueueName(object client.Object) string {
+	return object.GetLabels()[v1alpha1.QueueLabel]
+}
+
+// Spec implements Kind.
+func (Job) Spec(object client.Object, defaults convert.PodDefaults) v1alpha1.QueuedWorkloadSpec {
+	job := object.(*batchv1.Job)
+	seconds := job.Spec.ActiveDeadlineSeconds
+	if mark, started := restoreMark(job); started {
+		seconds = mark.ActiveDeadlineSeconds // ours stands in the Job now
+	}
+	template := &job.Spec.Template
+	class, rank := priority(&template.Spec, defaults)
+	return v1alpha1.QueuedWorkloadSpec{
+		QueueName:         job.Labels[v1alpha1.QueueLabel],
+		PodSets:           []v1alpha1.PodSet{podSet(podCount(job), template.Labels, &template.Spec, defaults)},
+		Walltime:          walltime(job.Annotations[v1alpha1.WalltimeAnnotation], seconds),
+		Priority:          rank,
+		PriorityClassName: class,
+		Submitter:         job.Annotations[v1alpha1.SubmitterAnnotation],
+		Hold:              hold(job),
+	}
+}
+
+// Owner implements Kind.
+func (Job) Owner(object client.Object) batch.Owner {
+	job := object.(*batchv1.Job)
+	mark, marked := restoreMark(job)
+	owner := batch.Owner{
+		Suspended: Suspended(job),
+		Started:   marked,
+		Run:       mark.Run,
+		Needed:    []int{needed(job)},
+		End:       jobEnd(job),
+	}
+	if done := doneRanks(job); done != nil {
+		owner.Done = [][]int{done}
+	}
+	return owner
+}
+
+// Suspended says whether the Job controller has taken note of a suspension:
+// before that it may still be making pods.
+func Suspended(job *batchv1.Job) bool {
+	if job.Spec.Suspend == nil || !*job.Spec.Suspend {
+		return false
+	}
+	return job.Status.StartTime == nil || condition(job, batchv1.JobSuspended)
+}
+
+// podCount is how many pods of a Job run at the same time.
+func podCount(job *batchv1.Job) int32 {
+	count := int32(1)
+	if job.Spec.Parallelism != nil {
+		count = *job.Spec.Parallelism
+	}
+	if job.Spec.Completions != nil {
+		count = min(count, *job.Spec.Completions)
+	}
+	return count
+}
+
+// needed is how many pods still run or must run at the same time.
+func needed(job *batchv1.Job) int {
+	if job.Spec.Completions == nil {
+		// A work queue: once one pod has succeeded, no new ones are made.
+		if job.Status.Succeeded > 0 {
+			return int(job.Status.Active)
+		}
+		return int(podCount(job))
+	}
+	left := *job.Spec.Completions - job.Status.Succeeded
+	return int(max(0, min(podCount(job), left)))
+}
+
+// RankIsIndex says whether the completion index of a Job's pods is their rank:
+// then each index has a place of its own, and a replaced pod takes the place
+// of its index.
+func RankIsIndex(job *batchv1.Job) bool {
+	return job.Spec.CompletionMode != nil && *job.Spec.CompletionMode == batchv1.IndexedCompletion &&
+		job.Spec.Completions != nil && *job.Spec.Completions <= podCount(job)
+}
+
+// doneRanks are the ranks of an Indexed Job that have finished, succeeded or
+// failed for good.
+func doneRanks(job *batchv1.Job) []int {
+	if !RankIsIndex(job) {
+		return nil
+	}
+	most := int(podCount(job))
+	done := indexes(job.Status.CompletedIndexes, most)
+	if job.Status.FailedIndexes != nil {
+		done = append(done, indexes(*job.Status.FailedIndexes, most)...)
+	}
+	return done
+}
+
+// indexes reads a list such as "1,3-5,7"; numbers from most on are left out.
+func indexes(text string, most int) []int {
+	var out []int
+	for part := range strings.SplitSeq(text, ",") {
+		from, till, isRange := strings.Cut(part, "-")
+		first, err := strconv.Atoi(from)
+		if err != nil {
+			continue
+		}
+		last := first
+		if isRange {
+			if last, err = strconv.Atoi(till); err != nil {
+				continue
+			}
+		}
+		for i := first; i <= last && i < most; i++ {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+func jobEnd(job *batchv1.Job) *batch.End {
+	for _, c := range job.Status.Conditions {
+		if c.Status != corev1.ConditionTrue {
+			continue
+		}
+		end := &batch.End{Time: c.LastTransitionTime.UTC(), Message: c.Message}
+		switch {
+		case c.Type == batchv1.JobComplete:
+			end.State = batch.Completed
+			if job.Status.CompletionTime != nil {
+				end.Time = job.Status.CompletionTime.UTC()
+			}
+		case c.Type == batchv1.JobFailed && c.Reason == batchv1.JobReasonDeadlineExceeded:
+			end.State = batch.Timeout
+		case c.Type == batchv1.JobFailed:
+			end.State = batch.Failed
+			end.Message = c.Reason + ": " + c.Message
+		default:
+			continue
+		}
+		return end
+	}
+	if at := job.DeletionTimestamp; at != nil {
+		return &batch.End{State: batch.Cancelled, Time: at.UTC(), Message: "the Job was deleted"}
+	}
+	return nil
+}
+
+func condition(job *batchv1.Job, kind batchv1.JobConditionType) bool {
+	for _, c := range job.Status.Conditions {
+		if c.Type == kind {
+			return c.Status == corev1.ConditionTrue
+		}
+	}
+	return false
+}
+
+// mark is what RestoreAnnotation holds: which run a Job was started for, and
+// what the start changed in it.
+type mark struct {
+	Run                   int                 `json:"run"`
+	ActiveDeadlineSeconds *int64              `json:"activeDeadlineSeconds,omitempty"`
+	Tolerations           []corev1.Toleration `json:"tolerations,omitempty"` // the author's
+	TolerationsAdded      bool                `json:"tolerationsAdded,omitempty"`
+}
+
+func restoreMark(job *batchv1.Job) (mark, bool) {
+	text, marked := job.Annotations[v1alpha1.RestoreAnnotation]
+	if !marked {
+		return mark{}, false
+	}
+	var m mark
+	if err := json.Unmarshal([]byte(text), &m); err != nil {
+		return mark{}, false // only Berth may write it; a broken one restores nothing
+	}
+	return m, true
+}
+
+// Release is what a Job needs to know at its start.
+type Release struct {
+	Workload    string // name of its QueuedWorkload
+	Run         int
+	Queue       string // ClusterQueue
+	Tolerations []corev1.Toleration
+	Walltime    time.Duration // granted; 0: unlimited
+	Deadline    time.Time     // zero: unlimited
+	Now         time.Time
+}
+
+// templateKeys are the annotations that a start puts into the pod template.
+var templateKeys = []string{
+	v1alpha1.ClusterQueueAnnotation, v1alpha1.WalltimeSecondsAnnotation,
+	v1alpha1.DeadlineAnnotation, v1alpha1.RestartCountAnnotation,
+}
+
+// Start changes a Job so that its pods are made: the template says which
+// workload they belong to, the walltime is written into the Job itself (it
+// must be kept even while Berth is down), and the suspension is lifted.
+func (Job) Start(job *batchv1.Job, r Release) {
+	Job{}.Restore(job) // what an earlier run left, if it could not be cleaned up before
+	m := mark{Run: r.Run, ActiveDeadlineSeconds: job.Spec.ActiveDeadlineSeconds}
+	spec := &job.Spec.Template.Spec
+	if len(r.Tolerations) > 0 {
+		m.Tolerations, m.TolerationsAdded = spec.Tolerations, true
+		spec.Tolerations = append(append([]corev1.Toleration{}, spec.Tolerations...), r.Tolerations...)
+	}
+	text, err := json.Marshal(m)
+	if err != nil {
+		panic("a struct of numbers and texts did not marshal: " + err.Error())
+	}
+	setKey(&job.Annotations, v1alpha1.RestoreAnnotation, string(text))
+	setKey(&job.Spec.Template.Labels, v1alpha1.WorkloadLabel, r.Workload)
+	annotations := &job.Spec.Template.Annotations
+	setKey(annotations, v1alpha1.ClusterQueueAnnotation, r.Queue)
+	setKey(annotations, v1alpha1.RestartCountAnnotation, strconv.Itoa(r.Run))
+	if !r.Deadline.IsZero() {
+		setKey(annotations, v1alpha1.WalltimeSecondsAnnotation, strconv.FormatInt(int64(r.Walltime/time.Second), 10))
+		setKey(annotations, v1alpha1.DeadlineAnnotation, r.Deadline.UTC().Format(time.RFC3339))
+		job.Spec.ActiveDeadlineSeconds = new(convert.SecondsLeft(m.ActiveDeadlineSeconds, r.Deadline.Sub(r.Now)))
+	}
+	job.Spec.Suspend = new(false)
+}
+
+// Stop changes a running Job so that it makes no more pods and those it has
+// end with their grace. Nothing of the old placement may stay in its template,
+// but that can be changed only when the Job controller has taken note: see
+// Restore.
+func (Job) Stop(job *batchv1.Job) {
+	job.Spec.Suspend = new(true)
+}
+
+// Restore takes back what Start changed and reports whether there was
+// anything. The Job must be suspended, with no pods counted as active.
+func (Job) Restore(job *batchv1.Job) bool {
+	m, marked := restoreMark(job)
+	if !marked {
+		return false
+	}
+	if m.TolerationsAdded {
+		job.Spec.Template.Spec.Tolerations = m.Tolerations
+	}
+	job.Spec.ActiveDeadlineSeconds = m.ActiveDeadlineSeconds
+	delete(job.Annotations, v1alpha1.RestoreAnnotation)
+	delete(job.Spec.Template.Labels, v1alpha1.WorkloadLabel)
+	for _, key := range templateKeys {
+		delete(job.Spec.Template.Annotations, key)
+	}
+	return true
+}
+
+func setKey(keys *map[string]string, key, value string) {
+	if *keys == nil {
+		*keys = map[string]string{}
+	}
+	(*keys)[key] = value
+}
