@@ -1,0 +1,93 @@
+# Berth's make targets. `make` alone prints them.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+# One set of build flags for development, lint and CI. -trimpath and -race each
+# compile every dependency a second time, so neither is among them.
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+BUILD   := -buildvcs=false -ldflags '-X main.version=$(VERSION)'
+IMAGE   ?= ghcr.io/berth-dev/berth-controller:$(VERSION)
+
+# Tools have a go.mod of their own, so that their dependencies are none of ours.
+TOOL := go tool -modfile=tools/go.mod
+LINT := $(TOOL) golangci-lint-kube-api-linter
+
+# The tests that need a real control plane are those in test/; TESTFLAGS=-v
+# prints each test's name.
+TESTFLAGS ?=
+PURE_AND_UNIT = $(shell go list ./... | grep -Ev '/test/(e2e|integration|perf)(/|$$)')
+ON_A_SERVER   = $(shell go list ./... | grep -E '/test/(e2e|integration)(/|$$)')
+
+phase = @printf '\n==> %s\n' '$(1)'
+
+.PHONY: help
+help: ## Print the targets.
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z0-9-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: ## Build bin/berth-controller, bin/kubectl-berth and bin/berth-sandbox.
+	$(call phase,build $(VERSION) into bin/)
+	@mkdir -p bin
+	go build $(BUILD) -o bin/ ./cmd/...
+
+.PHONY: generate
+generate: ## Write what is generated: deep copies and CRDs, from the types in apis/.
+	$(call phase,generate deep copies and CRDs)
+	$(TOOL) controller-gen object crd paths=./apis/... output:crd:dir=config/crd
+
+.PHONY: lint
+lint: ## Run the linters (the first time they are compiled: some minutes).
+	$(call phase,lint (.golangci.yaml))
+	$(LINT) run --timeout 20m ./...
+
+.PHONY: verify
+verify: generate ## Regenerate, lint, and demand a clean tree.
+	$(call phase,verify: what is generated is committed)
+	@git diff --stat --exit-code -- config/crd '*zz_generated*' || \
+		{ echo 'commit what make generate has written'; exit 1; }
+	@$(MAKE) --no-print-directory lint
+	$(call phase,verify: the tree is clean)
+	@left=$$(git status --porcelain); test -z "$$left" || \
+		{ printf 'not committed:\n%s\n' "$$left"; exit 1; }
+
+.PHONY: test-unit
+test-unit: ## Run the tests that need nothing but Go.
+	$(call phase,test: all packages that need no server)
+	go test $(TESTFLAGS) -timeout 20m $(PURE_AND_UNIT)
+
+.PHONY: servers
+servers: build ## Build the real control plane for tests, if it is not in the cache ($BERTH_CACHE).
+	$(call phase,servers: start a sandbox once and stop it; it builds the servers if they are missing)
+	@dir=$$(mktemp -d); trap 'bin/berth-sandbox down --dir "$$dir" || true; rm -rf "$$dir"' EXIT; \
+		bin/berth-sandbox up --bare --nodes 2 --dir "$$dir"
+
+.PHONY: e2e
+e2e: servers ## Run the tests on the real control plane.
+	$(call phase,test: on a real control plane with simulated nodes)
+	@packages='$(ON_A_SERVER)'; test -z "$$packages" || \
+		{ set -x; go test $(TESTFLAGS) -count=1 -p 1 -timeout 40m $$packages; }
+
+.PHONY: test
+test: build test-unit e2e ## Do all set-up and run all tests, those on the real control plane included.
+
+.PHONY: demo
+demo: build ## Show Berth at work: a cluster on this machine, two queues, a mix of jobs, a summary.
+	bin/berth-sandbox demo
+
+.PHONY: perf
+perf: servers ## Measure, and compare with the budgets (takes long; quiet machine).
+	go test -v -count=1 -p 1 -timeout 60m ./test/perf/...
+
+.PHONY: manifests
+manifests: ## Print what an installation applies: make manifests | kubectl apply --server-side -f -
+	@$(TOOL) kustomize build config/default
+
+.PHONY: image
+image: ## Build the controller's image with Docker (IMAGE=name:tag).
+	docker build --build-arg VERSION=$(VERSION) -t $(IMAGE) .
+
+.PHONY: clean
+clean: ## Remove bin/ and the data of sandboxes. The cache of built servers stays.
+	rm -rf bin .berth
