@@ -1,0 +1,142 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/berth-dev/berth/pkg/sandbox"
+	"github.com/berth-dev/berth/pkg/sandbox/simulate"
+)
+
+// upFlags are the flags of up.
+type upFlags struct {
+	nodes, gpus, racks, blocks int
+	profile                    string
+	bare                       bool
+	noController               bool
+	controller                 string
+}
+
+const upHelp = `up starts a sandbox and returns when a Job can be submitted; the cluster goes on
+running until down. If one runs in the folder already, it is left as it is.
+
+A profile describes nodes of several kinds:
+
+  nodeGroups:
+  - prefix: h100                  # node names: h100-00, h100-01, …
+    count: 32
+    resources: {nvidia.com/gpu: 8, cpu: 192, memory: 2Ti}
+    labels: {berth.dev/example: fast}
+    racks: 8                      # nodes are spread evenly over racks,
+    blocks: 2                     # racks over blocks, in order
+  - prefix: cpu
+    count: 4
+    taints: [{key: dedicated, value: cpu, effect: NoSchedule}]
+
+Left out, cpu is 96, memory 1Ti, ephemeral-storage 2Ti and pods 110.`
+
+func (c *commands) up() *cobra.Command {
+	f := &upFlags{}
+	command := &cobra.Command{
+		Use:   "up",
+		Short: "Start a sandbox",
+		Long:  upHelp,
+		Example: `  berth-sandbox up
+  berth-sandbox up --nodes 64 --gpus 4 --racks 8 --blocks 2
+  berth-sandbox up --profile cluster.yaml --dir /tmp/other`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.runUp(cmd, f) },
+	}
+	flags := command.Flags()
+	flags.IntVar(&f.nodes, "nodes", sandbox.DefaultNodes, "number of simulated nodes")
+	flags.IntVar(&f.gpus, "gpus", sandbox.DefaultGPUs, "GPUs ("+simulate.GPUResource+") of each node")
+	flags.IntVar(&f.racks, "racks", sandbox.DefaultRacks, "racks over which the nodes are spread; 0: none")
+	flags.IntVar(&f.blocks, "blocks", sandbox.DefaultBlocks, "blocks over which the racks are spread; 0: none")
+	flags.StringVar(&f.profile, "profile", "", "file that describes the nodes, instead of the four flags above")
+	flags.BoolVar(&f.bare, "bare", false, "make no queues; otherwise a ClusterQueue and a LocalQueue `default` are made in namespace default")
+	flags.BoolVar(&f.noController, "no-controller", false, "install Berth, but leave running its controller to somebody else")
+	flags.StringVar(&f.controller, "controller", "", "path of the controller's program (default: berth-controller beside this program)")
+	return command
+}
+
+func (c *commands) runUp(cmd *cobra.Command, f *upFlags) error {
+	groups, err := f.nodeGroups(cmd)
+	if err != nil {
+		return usageError{err}
+	}
+	options := sandbox.Options{Dir: *c.dir, NodeGroups: groups, ControllerPath: f.controller, Log: c.progress}
+	if f.bare {
+		options.Queues = sandbox.NoQueues
+	}
+	if f.noController {
+		options.Berth = sandbox.WithoutController
+	}
+	begin := time.Now()
+	s, err := sandbox.Up(cmd.Context(), options)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(c.progress, "The sandbox is ready (%s). Point your shell at it with:\n  eval \"$(%s)\"\n",
+		time.Since(begin).Round(100*time.Millisecond), c.envCommand(s))
+	return nil
+}
+
+// envCommand is the command to type for this sandbox.
+func (c *commands) envCommand(s *sandbox.Sandbox) string {
+	command := os.Args[0] + " env"
+	if *c.dir != sandbox.DefaultDir {
+		command += " --dir " + quoted(s.Dir)
+	}
+	return command
+}
+
+// nodeGroups are those of the profile, or those that the flags describe.
+func (f *upFlags) nodeGroups(cmd *cobra.Command) ([]simulate.NodeGroup, error) {
+	if f.profile == "" {
+		return f.groupOfFlags(cmd)
+	}
+	for _, name := range []string{"nodes", "gpus", "racks", "blocks"} {
+		if cmd.Flags().Changed(name) {
+			return nil, fmt.Errorf("--%s and --profile exclude each other: write it into the profile", name)
+		}
+	}
+	raw, err := os.ReadFile(f.profile)
+	if err != nil {
+		return nil, fmt.Errorf("--profile: %w", err)
+	}
+	profile, err := simulate.ParseProfile(raw)
+	if err != nil {
+		return nil, fmt.Errorf("--profile %s: %w", f.profile, err)
+	}
+	return profile.NodeGroups, nil
+}
+
+// groupOfFlags is the one group of the flags. Racks and blocks that nobody
+// asked for shrink with the nodes.
+func (f *upFlags) groupOfFlags(cmd *cobra.Command) ([]simulate.NodeGroup, error) {
+	if f.nodes == 0 {
+		return []simulate.NodeGroup{}, nil
+	}
+	if f.gpus < 0 {
+		return nil, fmt.Errorf("--gpus: %d must not be negative", f.gpus)
+	}
+	group := sandbox.DefaultNodeGroup(max(f.nodes, 0), f.gpus)
+	group.Count = f.nodes
+	if cmd.Flags().Changed("racks") {
+		group.Racks = f.racks
+		group.Blocks = min(group.Blocks, max(f.racks, 0))
+	}
+	if cmd.Flags().Changed("blocks") {
+		group.Blocks = f.blocks
+	}
+	return []simulate.NodeGroup{group}, f.check(group)
+}
+
+// check puts a group's problems in the words of the flags.
+func (f *upFlags) check(group simulate.NodeGroup) error {
+	flags := map[string]string{"count": "--nodes", "racks": "--racks", "blocks": "--blocks"}
+	return simulate.FirstProblem(group, flags)
+}
