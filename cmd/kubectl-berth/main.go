@@ -1,0 +1,19 @@
+// Command kubectl-berth is the kubectl plugin: kubectl berth.
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/berth-dev/berth/pkg/cli"
+)
+
+// version is set by the build.
+var version = "dev"
+
+func main() {
+	if err := cli.Root(version).Execute(); err != nil {
+		fmt.Fprintln(os.Stderr, "kubectl berth:", err)
+		os.Exit(2)
+	}
+}

@@ -1,0 +1,135 @@
+// Package controller wires the parts of the controller process together:
+// manager, live driver, the applier, and one reconciler for each kind. The
+// wiring is plain calls; nothing is found by reflection.
+package controller
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/berth-dev/berth/apis/berth/v1alpha1"
+	"github.com/berth-dev/berth/pkg/apply"
+	"github.com/berth-dev/berth/pkg/batch"
+	"github.com/berth-dev/berth/pkg/controller/clusterqueue"
+	"github.com/berth-dev/berth/pkg/controller/job"
+	"github.com/berth-dev/berth/pkg/controller/localqueue"
+	"github.com/berth-dev/berth/pkg/controller/pod"
+	"github.com/berth-dev/berth/pkg/live"
+	"github.com/berth-dev/berth/pkg/metrics"
+	"github.com/berth-dev/berth/pkg/options"
+)
+
+const leaseName = "berth-controller"
+
+// Scheme knows the kinds that Berth reads and writes.
+func Scheme() (*runtime.Scheme, error) {
+	scheme := runtime.NewScheme()
+	if err := clientgoscheme.AddToScheme(scheme); err != nil {
+		return nil, err
+	}
+	return scheme, v1alpha1.AddToScheme(scheme)
+}
+
+// New makes the manager of a controller process, ready to be started.
+func New(config *rest.Config, o options.Controller) (manager.Manager, error) {
+	scheme, err := Scheme()
+	if err != nil {
+		return nil, err
+	}
+	config = rest.CopyConfig(config)
+	config.QPS, config.Burst = o.QPS, o.Burst
+	mgr, err := ctrl.NewManager(config, ctrl.Options{
+		Scheme:                  scheme,
+		Cache:                   cache.Options{DefaultTransform: cache.TransformStripManagedFields()},
+		Metrics:                 metricsserver.Options{BindAddress: o.MetricsAddress},
+		HealthProbeBindAddress:  o.ProbeAddress,
+		LeaderElection:          o.LeaderElect,
+		LeaderElectionID:        leaseName,
+		LeaderElectionNamespace: o.Namespace,
+		LeaseDuration:           &o.LeaseDuration,
+		RenewDeadline:           &o.RenewDeadline,
+		RetryPeriod:             &o.RetryPeriod,
+		// The process ends right after the manager: nothing decides after the
+		// lease is let go, and a successor need not wait for it to run out.
+		LeaderElectionReleaseOnCancel: true,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return mgr, setup(mgr)
+}
+
+func setup(mgr manager.Manager) error {
+	ctx := context.Background() // the indexer ignores it
+	if err := mgr.GetFieldIndexer().IndexField(ctx, &corev1.Pod{}, pod.WorkloadIndex, pod.IndexByWorkload); err != nil {
+		return fmt.Errorf("index pods: %w", err)
+	}
+	wall, measures := clock.RealClock{}, metrics.New()
+	process := &process{}
+	applier := apply.New(apply.Options{
+		Client:   mgr.GetClient(),
+		Reader:   mgr.GetAPIReader(),
+		Recorder: mgr.GetEventRecorder("berth"),
+		Metrics:  measures,
+		Observe:  process.observe,
+	})
+	process.applier = applier
+	process.driver = live.New(live.Options{Clock: wall, Carrier: applier, Recorder: measures})
+	process.intake = live.NewIntake(mgr.GetCache(), wall, process.observe)
+	reconcilers := []interface{ SetupWithManager(mgr ctrl.Manager) error }{
+		&job.Reconciler{Client: mgr.GetClient(), Reader: mgr.GetAPIReader(), Clock: wall, Metrics: measures, Observe: process.observe},
+		&pod.Reconciler{Client: mgr.GetClient(), Clock: wall, Metrics: measures, Observe: process.observe},
+		&clusterqueue.Reconciler{Client: mgr.GetClient(), Clock: wall, Driver: process.driver},
+		&localqueue.Reconciler{Client: mgr.GetClient(), Clock: wall, Driver: process.driver},
+	}
+	for _, reconciler := range reconcilers {
+		if err := reconciler.SetupWithManager(mgr); err != nil {
+			return fmt.Errorf("set up %T: %w", reconciler, err)
+		}
+	}
+	if err := mgr.AddHealthzCheck("plans", func(*http.Request) error { return process.driver.Healthy() }); err != nil {
+		return err
+	}
+	if err := mgr.AddReadyzCheck("ping", healthz.Ping); err != nil {
+		return err
+	}
+	return mgr.Add(process)
+}
+
+// process is the live driver with its intake and its applier, run by the
+// manager while this process is the leader.
+type process struct {
+	driver  *live.Driver
+	intake  *live.Intake
+	applier *apply.Applier
+}
+
+func (p *process) observe(event batch.Event) { p.driver.Observe(event) }
+
+// NeedLeaderElection implements manager.LeaderElectionRunnable.
+func (p *process) NeedLeaderElection() bool { return true }
+
+// Start implements manager.Runnable.
+func (p *process) Start(ctx context.Context) error {
+	if err := p.intake.Start(ctx); err != nil {
+		return err
+	}
+	var group sync.WaitGroup
+	group.Go(func() { p.applier.Run(ctx) })
+	p.driver.Run(ctx)
+	group.Wait()
+	return nil
+}

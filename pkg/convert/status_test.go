@@ -1,0 +1,160 @@
+package convert_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/berth-dev/berth/apis/berth/v1alpha1"
+	"github.com/berth-dev/berth/pkg/batch"
+	"github.com/berth-dev/berth/pkg/convert"
+)
+
+func at(minutes int) time.Time {
+	return time.Date(2026, 1, 5, 0, minutes, 0, 0, time.UTC)
+}
+
+func gang() *v1alpha1.QueuedWorkload {
+	return &v1alpha1.QueuedWorkload{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "job-train-1", CreationTimestamp: metav1.NewTime(at(0))},
+		Spec: v1alpha1.QueuedWorkloadSpec{
+			QueueName: "gpu",
+			PodSets:   []v1alpha1.PodSet{{Name: "main", Count: new(int32(3)), Requests: list("nvidia.com/gpu", "8")}},
+			Walltime:  "1h",
+		},
+	}
+}
+
+func someAllocation() batch.Allocation {
+	return batch.Allocation{
+		Queue: "gpu", Flavor: "h100", Via: batch.ViaBackfill, Start: at(10), Deadline: at(70), Planned: at(30),
+		PodSets: []batch.Placement{{PodSet: "main", Hosts: []batch.NodeName{"a", "a", "b"}}},
+	}
+}
+
+// TestDecisionsAreReadBack: what a plan decided is what the planner finds
+// after a restart, at each step of a workload's life.
+func TestDecisionsAreReadBack(t *testing.T) {
+	t.Parallel()
+	qw := gang()
+	verdict := batch.Verdict{Reason: batch.ReasonResources, PlannedStart: at(30), Message: "asks 3 × 8"}
+	convert.RecordWait(qw, verdict, at(1))
+	got := convert.Workload(qw)
+	if !got.Promise.Equal(at(30)) || got.LastVerdict == nil || !got.LastVerdict.SameAnswer(verdict) {
+		t.Fatalf("after waiting: promise %v, verdict %+v", got.Promise, got.LastVerdict)
+	}
+
+	allocation := someAllocation()
+	convert.RecordStart(qw, allocation, at(10))
+	got = convert.Workload(qw)
+	if diff := cmp.Diff(&allocation, got.Allocation); diff != "" {
+		t.Fatalf("allocation (-written +read):\n%s", diff)
+	}
+	if !got.Promise.IsZero() || got.LastVerdict != nil {
+		t.Fatalf("a started workload still waits: %+v", got)
+	}
+
+	convert.RecordEvict(qw, batch.Eviction{Cause: batch.CauseStartTimeout, By: "a gate"}, at(20))
+	got = convert.Workload(qw)
+	if got.Eviction == nil || got.Eviction.Cause != batch.CauseStartTimeout || got.Eviction.By != "a gate" || got.Allocation == nil {
+		t.Fatalf("after the eviction: %+v", got)
+	}
+
+	convert.RecordRequeue(qw, batch.RequeueDecision{Restarts: 1, RequeueAfter: at(25)}, at(22))
+	got = convert.Workload(qw)
+	if got.Eviction != nil || got.Allocation != nil || got.Restarts != 1 || !got.RequeueAfter.Equal(at(25)) {
+		t.Fatalf("after the requeue: %+v", got)
+	}
+	if len(qw.Status.Runs) != 1 || qw.Status.Runs[0].Cause != string(batch.CauseStartTimeout) {
+		t.Fatalf("runs: %+v", qw.Status.Runs)
+	}
+
+	convert.RecordStart(qw, allocation, at(40))
+	convert.RecordReady(qw, true, at(41))
+	convert.RecordFinish(qw, batch.End{State: batch.Completed, Time: at(50)}, at(50))
+	got = convert.Workload(qw)
+	if got.Finished == nil || got.Finished.State != batch.Completed || !got.Finished.Time.Equal(at(50)) {
+		t.Fatalf("after the end: %+v", got.Finished)
+	}
+	if n := len(qw.Status.Runs); n != 2 {
+		t.Fatalf("%d runs on record, want 2", n)
+	}
+}
+
+func TestOneStateAtATime(t *testing.T) {
+	t.Parallel()
+	qw := gang()
+	steps := []struct {
+		name string
+		do   func()
+		want string
+	}{
+		{"waits", func() { convert.RecordWait(qw, batch.Verdict{Reason: batch.ReasonResources}, at(1)) }, v1alpha1.ConditionPending},
+		{"starts", func() { convert.RecordStart(qw, someAllocation(), at(2)) }, v1alpha1.ConditionAdmitted},
+		{"is taken back", func() { convert.RecordEvict(qw, batch.Eviction{Cause: batch.CauseSuspended}, at(3)) }, v1alpha1.ConditionAdmitted},
+		{"waits again", func() { convert.RecordRequeue(qw, batch.RequeueDecision{Restarts: 1}, at(4)) }, v1alpha1.ConditionPending},
+		{"ends", func() { convert.RecordFinish(qw, batch.End{State: batch.Cancelled, Time: at(5)}, at(5)) }, v1alpha1.ConditionFinished},
+	}
+	for _, step := range steps {
+		step.do()
+		var on []string
+		for _, c := range qw.Status.Conditions {
+			exclusive := c.Type == v1alpha1.ConditionPending || c.Type == v1alpha1.ConditionAdmitted || c.Type == v1alpha1.ConditionFinished
+			if exclusive && c.Status == metav1.ConditionTrue {
+				on = append(on, c.Type)
+			}
+		}
+		if diff := cmp.Diff([]string{step.want}, on); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", step.name, diff)
+		}
+	}
+}
+
+func TestRunsAreTheLastTen(t *testing.T) {
+	t.Parallel()
+	qw := gang()
+	for i := range 15 {
+		convert.RecordStart(qw, someAllocation(), at(i))
+		convert.RecordRequeue(qw, batch.RequeueDecision{Restarts: i + 1}, at(i+1))
+	}
+	if n := len(qw.Status.Runs); n != 10 {
+		t.Fatalf("%d runs on record, want 10", n)
+	}
+	if got := qw.Status.Runs[9].End.Time; !got.Equal(at(15)) {
+		t.Errorf("last run ended at %v, want %v", got, at(15))
+	}
+}
+
+func TestSummaryLine(t *testing.T) {
+	t.Parallel()
+	qw := gang()
+	convert.RecordWait(qw, batch.Verdict{Reason: batch.ReasonResources, PlannedStart: at(30)}, at(1))
+	want := &v1alpha1.WorkloadSummary{State: "Pending", Reason: "Resources", Start: "~2026-01-05T00:30:00Z", GPUs: new(int64(24))}
+	if diff := cmp.Diff(want, qw.Status.Summary); diff != "" {
+		t.Errorf("waiting (-want +got):\n%s", diff)
+	}
+	convert.RecordStart(qw, someAllocation(), at(10))
+	convert.RecordReady(qw, true, at(11))
+	want = &v1alpha1.WorkloadSummary{
+		ClusterQueue: "gpu", State: "Running", Reason: "Backfilled", Start: "2026-01-05T00:10:00Z", GPUs: new(int64(24)), Nodes: new(int32(2)),
+	}
+	if diff := cmp.Diff(want, qw.Status.Summary); diff != "" {
+		t.Errorf("running (-want +got):\n%s", diff)
+	}
+}
+
+func TestUnplannableRulesAreSaid(t *testing.T) {
+	t.Parallel()
+	qw := gang()
+	qw.Spec.Walltime = "soon"
+	if got := convert.Workload(qw).Invalid; got == "" {
+		t.Error("a walltime of \"soon\" is taken in silence")
+	}
+	qw = gang()
+	qw.Spec.PriorityClassName = "gone"
+	if got := convert.Workload(qw).Invalid; got == "" {
+		t.Error("a PriorityClass that does not exist is taken in silence")
+	}
+}
