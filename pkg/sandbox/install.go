@@ -8,9 +8,16 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/controller-runtime/pkg/client"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/discovery/cached/memory"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/restmapper"
 
 	berth "github.com/berth-dev/berth/apis/berth/v1alpha1"
 	"github.com/berth-dev/berth/config"
@@ -25,7 +32,7 @@ const defaultQueue = "default"
 // install applies what config/default installs, but the controller's
 // Deployment, and waits until it is in effect.
 func (s *Sandbox) install(ctx context.Context) error {
-	api, err := client.New(s.config, client.Options{})
+	api, err := newApplier(s.config)
 	if err != nil {
 		return err
 	}
@@ -38,36 +45,52 @@ func (s *Sandbox) install(ctx context.Context) error {
 	isPolicy := func(o *unstructured.Unstructured) bool {
 		return o.GroupVersionKind().Group == "admissionregistration.k8s.io"
 	}
-	if err := apply(ctx, api, slices.DeleteFunc(slices.Clone(objects), isPolicy)); err != nil {
+	if err := api.apply(ctx, slices.DeleteFunc(slices.Clone(objects), isPolicy)); err != nil {
 		return err
 	}
 	for _, object := range objects {
 		if isCRD(object) {
-			if err := awaitEstablished(ctx, api, object.GetName()); err != nil {
+			if err := api.awaitEstablished(ctx, object.GetName()); err != nil {
 				return err
 			}
 		}
 	}
 	policies := slices.DeleteFunc(slices.Clone(objects), func(o *unstructured.Unstructured) bool { return !isPolicy(o) })
-	if err := apply(ctx, api, policies); err != nil {
+	if err := api.apply(ctx, policies); err != nil {
 		return err
 	}
 	if s.options.Queues == DefaultQueues {
-		if err := apply(ctx, api, defaultQueues()); err != nil {
+		if err := api.apply(ctx, defaultQueues()); err != nil {
 			return err
 		}
 	}
-	return awaitPolicies(ctx, api)
+	return awaitPolicies(ctx, s.config)
+}
+
+// applier applies objects of any kind.
+type applier struct {
+	client dynamic.Interface
+	mapper *restmapper.DeferredDiscoveryRESTMapper
+}
+
+func newApplier(config *rest.Config) (*applier, error) {
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	served, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	return &applier{client: client, mapper: restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(served))}, nil
 }
 
 // apply applies objects in order. One whose kind is not served yet, because
 // its CRD is a moment old, is tried again.
-func apply(ctx context.Context, api client.Client, objects []*unstructured.Unstructured) error {
+func (a *applier) apply(ctx context.Context, objects []*unstructured.Unstructured) error {
 	for _, object := range objects {
-		name := fmt.Sprintf("%s %s", object.GetKind(), client.ObjectKeyFromObject(object))
-		err := poll(ctx, name, func(ctx context.Context) error {
-			return api.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), client.FieldOwner(fieldManager), client.ForceOwnership)
-		})
+		name := fmt.Sprintf("%s %s", object.GetKind(), object.GetName())
+		err := poll(ctx, name+" to be accepted", func(ctx context.Context) error { return a.applyOne(ctx, object) })
 		if err != nil {
 			return fmt.Errorf("apply %s: %w", name, err)
 		}
@@ -75,12 +98,30 @@ func apply(ctx context.Context, api client.Client, objects []*unstructured.Unstr
 	return nil
 }
 
-func awaitEstablished(ctx context.Context, api client.Client, name string) error {
+func (a *applier) applyOne(ctx context.Context, object *unstructured.Unstructured) error {
+	kind := object.GroupVersionKind()
+	mapping, err := a.mapper.RESTMapping(kind.GroupKind(), kind.Version)
+	if apimeta.IsNoMatchError(err) {
+		a.mapper.Reset() // look again the next time
+	}
+	if err != nil {
+		return err
+	}
+	options := metav1.ApplyOptions{FieldManager: fieldManager, Force: true}
+	resource := dynamic.ResourceInterface(a.client.Resource(mapping.Resource))
+	if mapping.Scope.Name() == apimeta.RESTScopeNameNamespace {
+		resource = a.client.Resource(mapping.Resource).Namespace(object.GetNamespace())
+	}
+	_, err = resource.Apply(ctx, object.GetName(), object, options)
+	return err
+}
+
+var crdResource = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+
+func (a *applier) awaitEstablished(ctx context.Context, name string) error {
 	return poll(ctx, "CRD "+name, func(ctx context.Context) error {
-		crd := &unstructured.Unstructured{}
-		crd.SetAPIVersion("apiextensions.k8s.io/v1")
-		crd.SetKind("CustomResourceDefinition")
-		if err := api.Get(ctx, client.ObjectKey{Name: name}, crd); err != nil {
+		crd, err := a.client.Resource(crdResource).Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
 			return err
 		}
 		conditions, _, err := unstructured.NestedSlice(crd.Object, "status", "conditions")
@@ -116,10 +157,15 @@ func defaultQueues() []*unstructured.Unstructured {
 // awaitPolicies waits until the API server evaluates the admission policies,
 // which takes it seconds: a Job that is submitted earlier would start at once,
 // past the queue. Nothing but trying tells.
-func awaitPolicies(ctx context.Context, api client.Client) error {
+func awaitPolicies(ctx context.Context, config *rest.Config) error {
+	api, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return err
+	}
 	return poll(ctx, "the admission policies to take effect", func(ctx context.Context) error {
-		job := probeJob()
-		if err := api.Create(ctx, job, client.DryRunAll); err != nil {
+		dryRun := metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}
+		job, err := api.BatchV1().Jobs(metav1.NamespaceDefault).Create(ctx, probeJob(), dryRun)
+		if err != nil {
 			return err
 		}
 		if job.Spec.Suspend == nil || !*job.Spec.Suspend {

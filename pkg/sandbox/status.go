@@ -6,11 +6,11 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	berth "github.com/berth-dev/berth/apis/berth/v1alpha1"
 	"github.com/berth-dev/berth/pkg/sandbox/process"
@@ -119,14 +119,12 @@ func (s *Sandbox) readCluster(ctx context.Context, status *Status) error {
 			status.NodesReady++
 		}
 	}
-	reader, err := client.New(s.config, client.Options{})
+	reader, err := dynamic.NewForConfig(s.config)
 	if err != nil {
 		return err
 	}
-	queues := &unstructured.UnstructuredList{}
-	queues.SetGroupVersionKind(berth.GroupVersion.WithKind("LocalQueueList"))
-	err = reader.List(ctx, queues)
-	if apimeta.IsNoMatchError(err) {
+	queues, err := reader.Resource(berth.GroupVersion.WithResource("localqueues")).List(ctx, metav1.ListOptions{})
+	if apierrors.IsNotFound(err) {
 		return nil // plain Kubernetes
 	}
 	if err != nil {
