@@ -3,7 +3,9 @@ package batch
 import "time"
 
 // Plan is what should happen, decided at one time from one snapshot. It lists
-// changes only: planning again without an event gives an empty plan.
+// changes only: planning again without an event gives an empty plan. A workload
+// may be in Requeue and in Start or Wait of the same plan: carry out the lists
+// in their order.
 type Plan struct {
 	At time.Time
 
@@ -20,6 +22,11 @@ type Plan struct {
 	Wait []WaitDecision
 	// Ready: these have all their pods ready, or no longer have.
 	Ready []ReadyDecision
+
+	// Holds are the placements of all planned starts. They are no change to be
+	// written, and Empty does not count them: state keeps them, so that the
+	// next plan can leave them where they are.
+	Holds []HoldDecision
 
 	// Wake is the next moment at which the plan changes by itself (planned
 	// start, deadline, start timeout, requeue time); zero: none.
@@ -60,6 +67,12 @@ type (
 	WaitDecision struct {
 		ID      WorkloadID
 		Verdict Verdict
+	}
+	// HoldDecision keeps a placement for a waiting workload: Allocation.Start
+	// is its planned start.
+	HoldDecision struct {
+		ID         WorkloadID
+		Allocation Allocation
 	}
 	// ReadyDecision records whether a run has as many pods ready as it needs.
 	ReadyDecision struct {

@@ -55,6 +55,43 @@ type Verdict struct {
 	// MovedBy names the event that made the planned start later; empty
 	// otherwise.
 	MovedBy string
+	// Facts are the numbers and names that the message is made of.
+	Facts Facts
+}
+
+// Facts are what a verdict rests on. Which of them are set depends on the
+// reason; explain.Verdict turns them into words.
+type Facts struct {
+	At     time.Time  // when it was judged
+	Asked  []Ask      // what it asks for
+	Queue  QueueName  // where
+	Flavor FlavorName // where in it; empty: all nodes of the queue
+	// FreeNow is for how many of its pods there is room now, FreeNodes on how
+	// many nodes.
+	FreeNow, FreeNodes int
+	// Resource is the one that decides, Need what one pod (or the gang, in a
+	// bound of the queue) asks of it, Limit the most that could ever be had.
+	Resource    ResourceName
+	Need, Limit Amount
+	// Bound is the field of the queue that is exceeded.
+	Bound string
+	// Ahead are the higher-ranked ones that are in the way, and First of them.
+	Ahead int
+	First string
+	// Nodes would do but are not available: NotReady and Tainted of them.
+	NotReady, Tainted int
+	// Walltimes asked and allowed.
+	Walltime, WalltimeMax Walltime
+	// Until is when a requeued workload is tried again.
+	Until time.Time
+	// Text is what somebody else said: why a spec is invalid, what a name is.
+	Text string
+}
+
+// Ask is a number of like pods.
+type Ask struct {
+	Pods     int
+	Requests Resources
 }
 
 // SameAnswer says whether two verdicts tell a person the same: numbers in the

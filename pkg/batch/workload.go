@@ -28,6 +28,7 @@ type Workload struct {
 	Allocation   *Allocation // nil while it waits
 	Eviction     *Eviction   // not nil from the decision to take it back until it waits again
 	Finished     *End        // not nil when the end is on record
+	PodsReady    *bool       // what its PodsReady condition says of this run; nil: it was never ready
 	LastVerdict  *Verdict    // what its Pending condition says now; nil: nothing yet
 }
 

@@ -1,0 +1,117 @@
+package batch
+
+import "time"
+
+// Snapshot is all that a plan is made from. It is frozen: state replaces what
+// changes and never edits what it has handed out.
+type Snapshot struct {
+	Policy      Policy
+	Nodes       []*NodeView // by name
+	Queues      map[QueueName]*Queue
+	LocalQueues map[LocalQueueName]*LocalQueue
+	Flavors     map[FlavorName]*Flavor
+	Namespaces  map[string]*Labels
+	Waiting     []*Waiting // by CompareRank
+	Started     []*Started // by ID
+}
+
+// NodeView is a node and what sits on it.
+type NodeView struct {
+	Node    *Node
+	Charges []Charge // by workload, then pod
+}
+
+// Charge is what something takes of a node.
+type Charge struct {
+	// By is the workload that is charged; empty: a pod that Berth does not
+	// manage.
+	By WorkloadID
+	// Name is what a person calls it: of the workload's owner, or of the pod.
+	Name     string
+	Requests Resources
+	// Until is when it is expected to end; zero: never.
+	Until time.Time
+	// Exact says that it ends at Until whatever is seen; otherwise it may
+	// run over.
+	Exact bool
+}
+
+// overrunStep is by how much the expected end of what should have ended
+// already lies ahead, at each minute anew.
+const overrunStep = time.Minute
+
+// AnyMoment is when something ends that should be over: a time long past,
+// which counts as less than a minute ahead.
+func AnyMoment() time.Time { return time.Unix(0, 0) }
+
+// Over says whether the charge has ended by itself.
+func (c *Charge) Over(now time.Time) bool {
+	return c.Exact && !c.Until.IsZero() && !c.Until.After(now)
+}
+
+// Overdue says whether the charge should have ended, and has not.
+func (c *Charge) Overdue(now time.Time) bool {
+	return !c.Exact && !c.Until.IsZero() && !c.Until.After(now)
+}
+
+// End is when the charge is expected to end, seen from now; zero: never.
+//
+// What has run over ends at the next full minute after its expected end: one
+// minute from now at most, and at a time that does not change with every look
+// at it, so that a plan made between two minutes is the same plan.
+func (c *Charge) End(now time.Time) time.Time {
+	if !c.Overdue(now) {
+		return c.Until
+	}
+	late := now.Sub(c.Until)/overrunStep + 1
+	return c.Until.Add(late * overrunStep)
+}
+
+// Waiting is a workload that waits.
+type Waiting struct {
+	Workload *Workload
+	Owner    *Owner // nil: not seen yet
+	// Shape is the same text for workloads that ask for the same pods.
+	Shape string
+	// Held is the placement of its planned start, if it is known; after a
+	// restart it is not.
+	Held *Allocation
+}
+
+// Started is a workload that holds an allocation.
+type Started struct {
+	Workload *Workload
+	Owner    *Owner // nil: not seen yet
+	// Live are its pods on nodes that are not terminal, those being deleted
+	// included; Ready and Succeeded count pods in these phases.
+	Live, Ready, Succeeded int
+	// Gone is when the last pod that was removed by force is really gone;
+	// zero: none was.
+	Gone time.Time
+	// Released says that the owner was seen released for this allocation,
+	// Suspended that it was suspended again after that by somebody else.
+	Released, Suspended bool
+	// Refused is why the start was refused for good; empty: it was not.
+	Refused string
+}
+
+// Places is the number of pods that the allocation has places for.
+func (a *Allocation) Places() int {
+	n := 0
+	for _, p := range a.PodSets {
+		n += len(p.Hosts)
+	}
+	return n
+}
+
+// Needs is the number of pods that must run at the same time.
+func (s *Started) Needs() int {
+	if s.Owner == nil || s.Owner.Needed == nil {
+		return s.Workload.Allocation.Places()
+	}
+	n := 0
+	for _, needed := range s.Owner.Needed {
+		n += needed
+	}
+	return n
+}

@@ -1,0 +1,197 @@
+package explain
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/berth-dev/berth/pkg/batch"
+)
+
+// Verdict says why a workload waits: what it asks for, what is free, where the
+// limit is, and what will end the wait.
+func Verdict(v batch.Verdict) string {
+	text := reason(v)
+	if v.MovedBy != "" {
+		text += "; moved later by: " + v.MovedBy
+	}
+	return text
+}
+
+func reason(v batch.Verdict) string {
+	f := v.Facts
+	switch v.Reason {
+	case batch.ReasonPriority:
+		return priority(v)
+	case batch.ReasonResources:
+		return resources(v)
+	case batch.ReasonTopology:
+		return fmt.Sprintf("asks %s; enough is free%s, but not on single nodes as its pods need it: room for %d of %s now%s",
+			asked(f.Asked, f.Resource), where(f), f.FreeNow, count(pods(f.Asked), "pod"), when(v))
+	case batch.ReasonNodesUnavailable:
+		return fmt.Sprintf("asks %s; %s%s would do but %s; it starts by itself once they return",
+			asked(f.Asked, f.Resource), count(f.NotReady+f.Tainted, "node"), where(f), unavailable(f))
+	case batch.ReasonNotPlanned:
+		return fmt.Sprintf("asks %s; place %d in the order, and only the first %d are planned; it starts by itself when it fits or is nearer the top",
+			asked(f.Asked, f.Resource), v.Position, f.Limit)
+	case batch.ReasonHeld:
+		return held(f)
+	case batch.ReasonRequeued:
+		return fmt.Sprintf("its last start failed; the next try is at %s", Clock(f.Until, f.At))
+	case batch.ReasonQueueStopped:
+		return stopped(f)
+	case batch.ReasonQueueNotFound:
+		return missing(f)
+	case batch.ReasonAccessDenied:
+		return fmt.Sprintf("namespace %s may not use ClusterQueue %s; it starts by itself once an admin lets the namespace in", f.Text, f.Queue)
+	case batch.ReasonNeverFits:
+		return never(f)
+	case batch.ReasonWalltimeLimit:
+		return fmt.Sprintf("asks for a walltime of %s; ClusterQueue %s allows %s at most; it never starts unless one of them is changed",
+			batch.FormatWalltime(f.Walltime), f.Queue, batch.FormatWalltime(f.WalltimeMax))
+	case batch.ReasonInvalidSpec:
+		return f.Text + "; it never starts unless that is changed"
+	}
+	return string(v.Reason)
+}
+
+func priority(v batch.Verdict) string {
+	f := v.Facts
+	text := fmt.Sprintf("asks %s; would fit now, but %s", asked(f.Asked, f.Resource), ahead(f))
+	return text + when(v)
+}
+
+func ahead(f batch.Facts) string {
+	switch f.Ahead {
+	case 0:
+		return "its nodes are kept for planned starts"
+	case 1:
+		return "higher-ranked " + f.First + " is planned on these nodes"
+	}
+	return fmt.Sprintf("%d higher-ranked workloads are planned on these nodes, first %s", f.Ahead, f.First)
+}
+
+func resources(v batch.Verdict) string {
+	f := v.Facts
+	var free string
+	if f.Resource != "" {
+		free = fmt.Sprintf("%s of %s %s free%s", Amount(f.Resource, f.Limit), Amount(f.Resource, f.Need), f.Resource, where(f))
+	} else {
+		free = "not enough is free" + where(f)
+	}
+	return fmt.Sprintf("asks %s; %s: room for %d of %s now%s",
+		asked(f.Asked, f.Resource), free, f.FreeNow, count(pods(f.Asked), "pod"), when(v))
+}
+
+// when says when it will start, if that is known.
+func when(v batch.Verdict) string {
+	if v.PlannedStart.IsZero() {
+		return "; no start is known yet, it starts by itself when enough running work has ended"
+	}
+	return ", for all at " + Clock(v.PlannedStart, v.Facts.At)
+}
+
+func where(f batch.Facts) string {
+	if f.Flavor == "" {
+		return ""
+	}
+	return " in " + string(f.Flavor)
+}
+
+func unavailable(f batch.Facts) string {
+	switch {
+	case f.Tainted == 0:
+		return "not ready"
+	case f.NotReady == 0:
+		return "cordoned or tainted"
+	}
+	return fmt.Sprintf("unavailable (%d not ready, %d cordoned or tainted)", f.NotReady, f.Tainted)
+}
+
+func held(f batch.Facts) string {
+	switch f.Bound {
+	case "LocalQueue":
+		return fmt.Sprintf("LocalQueue %s holds its work; it starts by itself once the hold is lifted", f.Text)
+	case "Pods":
+		return "paused: its owner asks for 0 pods; it starts by itself once it asks for some"
+	}
+	return "held by its author; it starts by itself once the hold is lifted"
+}
+
+func stopped(f batch.Facts) string {
+	text := fmt.Sprintf("ClusterQueue %s is %s", f.Queue, f.Bound)
+	switch batch.QueueState(f.Bound) {
+	case batch.QueueDrain:
+		text += " and starts only what was queued before"
+	case batch.QueueDown:
+		text += " and starts nothing"
+	case batch.QueueInactive:
+		text += " and neither takes nor starts work"
+	case batch.QueueUp:
+	}
+	return text + "; it starts by itself once an admin sets the queue to Up"
+}
+
+func missing(f batch.Facts) string {
+	if f.Bound == "ClusterQueue" {
+		return fmt.Sprintf("ClusterQueue %s does not exist; it starts by itself once somebody makes it", f.Text)
+	}
+	namespace, name, _ := strings.Cut(f.Text, "/")
+	return fmt.Sprintf("LocalQueue %s does not exist in namespace %s; it starts by itself once somebody makes it", name, namespace)
+}
+
+func never(f batch.Facts) string {
+	text := fmt.Sprintf("asks %s; ", asked(f.Asked, f.Resource))
+	if f.Bound == "pod" || f.Bound == "resource" {
+		text = fmt.Sprintf("asks %s %s a pod; ", Amount(f.Resource, f.Need), f.Resource)
+	}
+	return text + neverWhy(f) + "; it never starts unless the workload, its queue or the nodes are changed"
+}
+
+func neverWhy(f batch.Facts) string {
+	switch f.Bound {
+	case "resource":
+		return fmt.Sprintf("no node has %s", f.Resource)
+	case "pod":
+		return fmt.Sprintf("the largest node%s has %s", where(f), Amount(f.Resource, f.Limit))
+	case "selector":
+		return fmt.Sprintf("no node%s matches its node selector, affinity and tolerations", where(f))
+	case "gang":
+		return fmt.Sprintf("all %s%s together have room for %d of %d such pods, even when empty",
+			count(f.FreeNodes, "node"), where(f), f.Limit, f.Need)
+	case "together":
+		return "its pod sets do not fit beside each other, even on empty nodes"
+	case "flavors":
+		return fmt.Sprintf("none of the flavors of ClusterQueue %s exists", f.Queue)
+	case "size.maxNodes", "size.maxPods":
+		return fmt.Sprintf("that is %d %s and ClusterQueue %s takes at most %d (%s)", f.Need, boundNoun(f), f.Queue, f.Limit, f.Bound)
+	case "size.minNodes":
+		return fmt.Sprintf("that is %d %s and ClusterQueue %s takes at least %d (%s)", f.Need, boundNoun(f), f.Queue, f.Limit, f.Bound)
+	}
+	return "it does not fit even on empty nodes"
+}
+
+func boundNoun(f batch.Facts) string {
+	noun := "node"
+	if f.Bound == "size.maxPods" {
+		noun = "pod"
+	}
+	if f.Need == 1 {
+		return noun
+	}
+	return noun + "s"
+}
+
+// Clock returns a time as people read it: the time of day in UTC, with the date
+// if it is another day than now, with seconds if there are any.
+func Clock(at, now time.Time) string {
+	at, now = at.UTC(), now.UTC()
+	form := "15:04"
+	if at.Second() != 0 {
+		form = "15:04:05"
+	}
+	if at.YearDay() != now.YearDay() || at.Year() != now.Year() {
+		form = "2006-01-02 " + form
+	}
+	return at.Format(form)
+}

@@ -1,0 +1,369 @@
+package planner
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/berth-dev/berth/pkg/batch"
+	"github.com/berth-dev/berth/pkg/timeline"
+)
+
+// roundsMax bounds how often the plan is gone over until nothing moves. Each
+// round that changes something starts a workload or moves a planned start
+// earlier; more than a few are rare.
+const roundsMax = 32
+
+// backfill finds a start for everyone who takes part, as far as the policy
+// goes.
+//
+// It goes over the plan until nothing moves: what starts in one round is
+// running work in the next, and a planned start that was found in one is a
+// promise in the next. So the next plan, which begins with what this one
+// leaves, has nothing to change.
+func (p *pass) backfill() {
+	p.line = p.fleet.line
+	p.full = p.line
+	if p.Policy.Backfill == batch.BackfillNone {
+		p.greedy(p.order)
+		return
+	}
+	depth := min(len(p.order), max(p.Policy.Depth, 0))
+	planned, rest := p.order[:depth], p.order[depth:]
+	for range roundsMax {
+		if !p.round(planned, rest) {
+			return
+		}
+	}
+}
+
+// greedy starts whatever fits now, in order, beside what is on p.full.
+func (p *pass) greedy(contenders []*contender) (started bool) {
+	failed := map[needKey]bool{}
+	for _, c := range contenders {
+		if c.placed || failed[c.key] {
+			continue
+		}
+		if !p.startNow(c) {
+			failed[c.key] = true
+			continue
+		}
+		started = true
+	}
+	return started
+}
+
+// startNow places a contender now if it fits beside all that is on p.full.
+func (p *pass) startNow(c *contender) bool {
+	for i := range c.options {
+		if place, ok := p.full.At(c.need(i), p.from); ok {
+			c.settle(i, place)
+			p.full.Hold(place)
+			if p.line != p.full {
+				p.line.Hold(place)
+			}
+			return true
+		}
+	}
+	return false
+}
+
+func (c *contender) need(option int) timeline.Need {
+	return timeline.Need{Sets: c.options[option].sets, Long: c.long}
+}
+
+func (c *contender) settle(option int, place timeline.Place) {
+	c.placed, c.option, c.place, c.start = true, option, place, place.From
+}
+
+// round plans once in order and then lets each move earlier into what nobody
+// holds. It says whether anything changed that the next round would see.
+func (p *pass) round(planned, rest []*contender) (changed bool) {
+	waiting := make([]*contender, 0, len(planned))
+	before := make([]timeline.Time, 0, len(planned))
+	for _, c := range planned {
+		if c.placed && c.start == p.from {
+			continue // it starts: it is on p.line
+		}
+		waiting = append(waiting, c)
+		before = append(before, c.promise)
+	}
+	p.keepPromises(waiting)
+	p.fill(waiting)
+	changed = p.greedy(rest)
+	for i, c := range waiting {
+		switch {
+		case c.placed && c.start == p.from:
+			p.line.Hold(c.place)
+			changed = true
+		case c.placed:
+			changed = changed || c.start != before[i]
+			c.promise, c.kept = c.start, &kept{option: c.option, place: c.place}
+		default:
+			changed = changed || before[i] != 0
+			c.promise, c.kept = 0, nil
+		}
+	}
+	return changed
+}
+
+// keepPromises is the first way through a round: in order, who has a promise is
+// held at it, and who has none gets the earliest start beside what runs and
+// what is held before it in the order.
+//
+// At first each placement is chosen anew, so that holds take the nodes that
+// become free last and nothing idle is kept for nothing. That may fail to fit
+// them all; then those that have a placement keep it.
+func (p *pass) keepPromises(waiting []*contender) {
+	if p.place(waiting, afresh) {
+		return
+	}
+	p.place(waiting, asBefore)
+}
+
+// manner is how placements are chosen for promised starts.
+type manner int
+
+const (
+	afresh   manner = iota // by the rules, at the promised start
+	asBefore               // where they were, else by the rules
+)
+
+// place says whether all promises were kept.
+func (p *pass) place(waiting []*contender, how manner) (kept bool) {
+	kept = true
+	p.full = p.line.Clone()
+	floors := floors{}
+	for _, c := range waiting {
+		c.placed = false
+		if c.promise != 0 && p.keep(c, how) {
+			continue
+		}
+		kept = kept && c.promise == 0
+		p.earliest(c, floors)
+	}
+	return kept
+}
+
+// keep holds a contender at its promise; false if it does not fit there.
+func (p *pass) keep(c *contender, how manner) bool {
+	start := max(c.promise, p.from)
+	if how == asBefore && c.kept != nil && c.kept.place.From == start && p.full.Fits(c.kept.place) {
+		c.settle(c.kept.option, c.kept.place)
+		p.full.Hold(c.place)
+		return true
+	}
+	for i := range c.options {
+		if place, ok := p.full.At(c.need(i), start); ok {
+			c.settle(i, place)
+			p.full.Hold(place)
+			return true
+		}
+	}
+	return false
+}
+
+// floors are starts before which a request is known not to fit, as long as
+// holds are only added.
+type floors map[floorKey]timeline.Time
+
+type floorKey struct {
+	needKey
+	option int
+}
+
+// earliest holds a contender at the earliest start that any of its flavors
+// offers; among equals, the one listed first.
+func (p *pass) earliest(c *contender, floors floors) {
+	for i := range c.options {
+		key := floorKey{needKey: c.key, option: i}
+		from := max(p.from, floors[key])
+		if c.placed && from >= c.start {
+			continue
+		}
+		place, ok := p.full.Earliest(c.need(i), from)
+		if !ok {
+			floors[key] = timeline.Never
+			continue
+		}
+		floors[key] = place.From
+		if !c.placed || place.From < c.start {
+			c.settle(i, place)
+		}
+	}
+	if c.placed {
+		p.full.Hold(c.place)
+	}
+}
+
+// fill is the second way through a round: in order, each may move earlier into
+// space that nobody holds, again and again until nothing moves.
+func (p *pass) fill(waiting []*contender) {
+	for range roundsMax {
+		moved := false
+		f := filling{stuck: map[needKey]timeline.Time{}}
+		for _, c := range waiting {
+			if p.advance(c, &f) {
+				moved = true
+				clear(f.stuck)
+			}
+		}
+		if !moved {
+			return
+		}
+	}
+}
+
+// filling remembers, until something moves, when a request could begin at the
+// earliest beside all holds.
+type filling struct{ stuck map[needKey]timeline.Time }
+
+// advance moves one contender to an earlier start, if there is one.
+func (p *pass) advance(c *contender, f *filling) bool {
+	if c.placed && c.start == p.from {
+		return false
+	}
+	if !p.mayAdvance(c, f) {
+		return false
+	}
+	old := *c
+	if old.placed {
+		p.full.Release(old.place)
+	}
+	c.placed = false
+	p.earliest(c, floors{})
+	if !old.placed {
+		return c.placed
+	}
+	if c.placed && c.start < old.start {
+		return true
+	}
+	if c.placed {
+		p.full.Release(c.place)
+	}
+	*c = old
+	p.full.Hold(c.place)
+	return false
+}
+
+// mayAdvance says quickly, for most that cannot, that there is no earlier
+// start: neither beside all holds, its own included, nor with the help of its
+// own, which helps only if one of its nodes has room just before it.
+func (p *pass) mayAdvance(c *contender, f *filling) bool {
+	first, ok := f.stuck[c.key]
+	if !ok {
+		first = timeline.Never
+		for i := range c.options {
+			if place, ok := p.full.Earliest(c.need(i), p.from); ok {
+				first = min(first, place.From)
+			}
+		}
+		f.stuck[c.key] = first
+	}
+	if !c.placed {
+		return first != timeline.Never
+	}
+	if first < c.start {
+		return true
+	}
+	just := timeline.Span{From: c.start - 1, Till: c.start}
+	return slices.ContainsFunc(c.place.Seats, func(s timeline.Seat) bool {
+		return p.full.Free(s.Node, just).Pods(s.Each) > 0
+	})
+}
+
+// recall finds the placement that the plan before held for a workload, if the
+// workload and its nodes are still as they were.
+func (p *pass) recall(c *contender) *kept {
+	held := c.waiting.Held
+	if held == nil || held.Queue != c.queue.Name {
+		return nil
+	}
+	option := slices.IndexFunc(c.options, func(o option) bool { return o.flavor == held.Flavor })
+	sets := c.workload().PodSets
+	if option < 0 || len(held.PodSets) != len(sets) {
+		return nil
+	}
+	from := secondOf(held.Start)
+	place := timeline.Place{Span: timeline.SpanOf(from, c.long)}
+	for i, placement := range held.PodSets {
+		if placement.PodSet != sets[i].Name || len(placement.Hosts) != sets[i].Count {
+			return nil
+		}
+		seats, ok := p.seats(placement, &c.options[option].sets[i])
+		if !ok {
+			return nil
+		}
+		for k := range seats {
+			seats[k].Set = i
+		}
+		place.Seats = append(place.Seats, seats...)
+	}
+	return &kept{option: option, place: place}
+}
+
+// seats turns hosts into seats on nodes that would still do.
+func (p *pass) seats(placement batch.Placement, set *timeline.Set) ([]timeline.Seat, bool) {
+	var seats []timeline.Seat
+	for _, host := range placement.Hosts {
+		node, ok := p.fleet.index[host]
+		if !ok {
+			return nil, false
+		}
+		if n := len(seats); n > 0 && seats[n-1].Node == node {
+			seats[n-1].Pods++
+			continue
+		}
+		if _, ok := slices.BinarySearch(set.Nodes, int32(node)); !ok {
+			return nil, false
+		}
+		seats = append(seats, timeline.Seat{Node: node, Pods: 1, Each: set.Each})
+	}
+	for _, s := range seats {
+		if set.PerNode > 0 && s.Pods > set.PerNode {
+			return nil, false
+		}
+	}
+	return seats, true
+}
+
+// markBackfilled marks those that start although a higher-ranked workload that
+// could use one of their nodes still waits.
+func (p *pass) markBackfilled() {
+	wanted := make([]bool, len(p.Nodes))
+	seen := map[*shape]bool{}
+	for _, c := range p.order {
+		if !c.placed || c.start != p.from {
+			p.want(c, wanted, seen)
+			continue
+		}
+		if slices.ContainsFunc(c.place.Seats, func(s timeline.Seat) bool { return wanted[s.Node] }) {
+			c.via = batch.ViaBackfill
+		}
+	}
+	p.check()
+}
+
+func (p *pass) want(c *contender, wanted []bool, seen map[*shape]bool) {
+	if seen[c.key.shape] {
+		return
+	}
+	seen[c.key.shape] = true
+	for _, o := range c.options {
+		for _, s := range o.sets {
+			for _, node := range s.Nodes {
+				wanted[node] = true
+			}
+		}
+	}
+}
+
+// check looks at the grants once more: a start beside what runs and a hold
+// beside all of it must fit on the nodes as they are. Hold has panicked
+// otherwise; here it is the starts that must not lie in the past.
+func (p *pass) check() {
+	for _, c := range p.order {
+		if c.placed && c.start < p.from {
+			panic(fmt.Sprintf("planner: %s planned at %d, before %d", c.workload().ID, c.start, p.from))
+		}
+	}
+}

@@ -1,0 +1,363 @@
+package planner
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/berth-dev/berth/pkg/batch"
+	"github.com/berth-dev/berth/pkg/timeline"
+)
+
+// fleet is the nodes as the timeline needs them.
+type fleet struct {
+	catalog  batch.Catalog
+	capacity []batch.Vector
+	index    map[batch.NodeName]int
+	empty    *timeline.Timeline
+	line     *timeline.Timeline // with what runs
+
+	masks  map[maskKey]*mask
+	shapes map[shapeKey]*shape
+}
+
+type maskKey struct {
+	constraint string
+	flavor     batch.FlavorName
+}
+
+// mask is which nodes would do for a pod, by their index.
+type mask struct {
+	usable []int32
+	// all adds those that only their state keeps out: not ready, cordoned.
+	all []int32
+}
+
+type shapeKey struct {
+	shape string
+	queue batch.QueueName
+}
+
+// shape is what is known of all workloads that ask for the same in one queue.
+type shape struct {
+	options []option
+	never   batch.Verdict // NeverFits, or empty
+	absent  bool          // it fits only with nodes that are not available
+	facts   batch.Facts   // of absent
+}
+
+// option is a flavor that could take a workload.
+type option struct {
+	flavor batch.FlavorName
+	sets   []timeline.Set
+}
+
+// needKey tells apart what the timeline may be asked.
+type needKey struct {
+	shape *shape
+	long  timeline.Long
+}
+
+// newFleet puts all nodes, and what sits on them, on a timeline.
+func newFleet(p *pass) *fleet {
+	var names []batch.ResourceName
+	for _, view := range p.Nodes {
+		for name := range view.Node.Capacity { //order:any the catalog sorts
+			names = append(names, name)
+		}
+		if len(names) > 1<<12 {
+			slices.Sort(names)
+			names = slices.Compact(names)
+		}
+	}
+	f := &fleet{
+		catalog: batch.NewCatalog(names),
+		index:   make(map[batch.NodeName]int, len(p.Nodes)),
+		masks:   map[maskKey]*mask{},
+		shapes:  map[shapeKey]*shape{},
+	}
+	for i, view := range p.Nodes {
+		f.capacity = append(f.capacity, f.catalog.Vector(view.Node.Capacity))
+		f.index[view.Node.Name] = i
+	}
+	f.empty = timeline.New(f.capacity, p.from)
+	f.line = timeline.New(f.capacity, p.from)
+	for i, view := range p.Nodes {
+		for k := range view.Charges {
+			f.charge(p, i, &view.Charges[k])
+		}
+	}
+	return f
+}
+
+func (f *fleet) charge(p *pass, node int, c *batch.Charge) {
+	if c.Over(p.now) || p.leaving[c.By] {
+		return
+	}
+	end := c.End(p.now)
+	if p.evicting[c.By] {
+		soon := batch.Charge{Until: batch.AnyMoment()}
+		end = soon.End(p.now)
+	}
+	till := timeline.Never
+	if !end.IsZero() {
+		till = secondOf(end)
+		if len(p.waiting) > 0 {
+			p.wake(timeOf(till))
+		}
+	}
+	f.line.Charge(node, f.catalog.Vector(c.Requests), timeline.Span{From: p.from, Till: till})
+}
+
+// secondOf rounds up: what ends within a second is not free before its end.
+func secondOf(t time.Time) timeline.Time {
+	s := t.Unix()
+	if t.Nanosecond() > 0 {
+		s++
+	}
+	return timeline.Time(s)
+}
+
+// contender works out what a workload needs in its queue, or that it can never
+// have it.
+func (p *pass) contender(w *batch.Waiting, q *batch.Queue) (*contender, batch.Verdict) {
+	long, within := longOf(w.Workload, q)
+	if !within {
+		return nil, verdictOf(batch.ReasonWalltimeLimit, batch.Facts{
+			Queue: q.Name, Walltime: w.Workload.Walltime, WalltimeMax: q.WalltimeMax,
+		})
+	}
+	s := p.shape(w, q)
+	if s.never.Reason != "" {
+		return nil, s.never
+	}
+	c := &contender{
+		waiting: w, queue: q, long: long, options: s.options, via: batch.ViaOrder,
+		key: needKey{shape: s, long: long},
+	}
+	if promise := w.Workload.Promise; !promise.IsZero() {
+		c.promise = secondOf(promise)
+	}
+	c.kept = p.recall(c)
+	return c, batch.Verdict{}
+}
+
+func (p *pass) shape(w *batch.Waiting, q *batch.Queue) *shape {
+	key := shapeKey{shape: w.Shape, queue: q.Name}
+	s, ok := p.fleet.shapes[key]
+	if !ok {
+		s = p.newShape(w.Workload.PodSets, q)
+		p.fleet.shapes[key] = s
+	}
+	return s
+}
+
+// newShape judges a request on the empty nodes of each flavor: as they are,
+// and with those that are only unavailable.
+func (p *pass) newShape(sets []batch.PodSet, q *batch.Queue) *shape {
+	s := &shape{}
+	if v := p.outOfBounds(sets, q); v.Reason != "" {
+		s.never = v
+		return s
+	}
+	flavors := q.Flavors
+	if len(flavors) == 0 {
+		flavors = []batch.FlavorName{""}
+	}
+	var closest, absent *attempt
+	nodes := 0
+	for _, name := range flavors {
+		flavor, ok := p.Flavors[name]
+		if !ok && name != "" {
+			continue
+		}
+		a := p.try(sets, q, name, flavor)
+		switch {
+		case a.fits:
+			s.options = append(s.options, option{flavor: name, sets: a.usable})
+			nodes = max(nodes, a.nodes)
+		case a.fitsAll && absent == nil:
+			absent, nodes = &a, max(nodes, a.nodes)
+		case closest == nil:
+			closest = &a
+		}
+	}
+	switch {
+	case len(s.options) == 0 && absent == nil:
+		s.never = p.neverFits(sets, q, closest)
+	case q.MaxNodes > 0 && nodes > q.MaxNodes:
+		s.never = bound(sets, q, "size.maxNodes", nodes, q.MaxNodes)
+	case len(s.options) == 0:
+		s.absent, s.facts = true, absent.facts
+	}
+	return s
+}
+
+// attempt is how a request fares on the empty nodes of a flavor.
+type attempt struct {
+	flavor        batch.FlavorName
+	usable, all   []timeline.Set
+	fits, fitsAll bool
+	nodes         int // that it takes
+	facts         batch.Facts
+}
+
+func (p *pass) try(sets []batch.PodSet, q *batch.Queue, name batch.FlavorName, flavor *batch.Flavor) attempt {
+	a := attempt{flavor: name}
+	for i := range sets {
+		m := p.mask(&sets[i], name, flavor)
+		set := timeline.Set{
+			Pods: sets[i].Count, PerNode: sets[i].PerNodeMax,
+			Each: p.fleet.catalog.Vector(sets[i].Requests), Nodes: m.usable,
+		}
+		a.usable = append(a.usable, set)
+		set.Nodes = m.all
+		a.all = append(a.all, set)
+		if p.fleet.catalog.Unknown(sets[i].Requests) != "" {
+			return a
+		}
+	}
+	if place, ok := p.fleet.empty.At(timeline.Need{Sets: a.usable, Long: timeline.Forever}, p.from); ok {
+		a.fits, a.fitsAll, a.nodes = true, true, nodesOf(place)
+		return a
+	}
+	place, ok := p.fleet.empty.At(timeline.Need{Sets: a.all, Long: timeline.Forever}, p.from)
+	if !ok {
+		return a
+	}
+	a.fitsAll, a.nodes = true, nodesOf(place)
+	a.facts = batch.Facts{Queue: q.Name, Flavor: name, Asked: asks(sets)}
+	seen := map[int32]bool{}
+	for i := range a.all {
+		for _, node := range a.all[i].Nodes {
+			if _, usable := slices.BinarySearch(a.usable[i].Nodes, node); usable || seen[node] {
+				continue
+			}
+			seen[node] = true
+			if p.Nodes[node].Node.Ready {
+				a.facts.Tainted++
+			} else {
+				a.facts.NotReady++
+			}
+		}
+	}
+	return a
+}
+
+func nodesOf(place timeline.Place) int {
+	seen := map[int]bool{}
+	for _, seat := range place.Seats {
+		seen[seat.Node] = true
+	}
+	return len(seen)
+}
+
+// mask finds the nodes that would do for a pod set in a flavor.
+func (p *pass) mask(set *batch.PodSet, name batch.FlavorName, flavor *batch.Flavor) *mask {
+	key := maskKey{constraint: set.Constraint(), flavor: name}
+	if m, ok := p.fleet.masks[key]; ok {
+		return m
+	}
+	m := &mask{}
+	tolerations := set.Tolerations
+	if flavor != nil {
+		tolerations = append(slices.Clone(tolerations), flavor.Tolerations...)
+	}
+	for i, view := range p.Nodes {
+		if !set.Selector.Matches(view.Node) || (flavor != nil && !flavor.Selector.Matches(view.Node.Labels)) {
+			continue
+		}
+		if !batch.Tolerates(tolerations, lasting(view.Node.Taints)) {
+			continue
+		}
+		m.all = append(m.all, int32(i))
+		if view.Node.Ready && batch.Tolerates(tolerations, view.Node.Taints) {
+			m.usable = append(m.usable, int32(i))
+		}
+	}
+	p.fleet.masks[key] = m
+	return m
+}
+
+// lasting are the taints that say what a node is for. Kubernetes' own ones say
+// how it is: cordoned, not ready, short of memory; that passes.
+func lasting(taints []batch.Taint) []batch.Taint {
+	return slices.DeleteFunc(slices.Clone(taints), func(t batch.Taint) bool {
+		return strings.HasPrefix(t.Key, "node.kubernetes.io/")
+	})
+}
+
+// outOfBounds says whether a request lies outside the queue's size.
+func (p *pass) outOfBounds(sets []batch.PodSet, q *batch.Queue) batch.Verdict {
+	pods := 0
+	for i := range sets {
+		pods += sets[i].Count
+	}
+	if q.MaxPods > 0 && pods > q.MaxPods {
+		return bound(sets, q, "size.maxPods", pods, q.MaxPods)
+	}
+	if q.MinNodes > 0 && pods > 0 && pods < q.MinNodes {
+		return bound(sets, q, "size.minNodes", pods, q.MinNodes)
+	}
+	return batch.Verdict{}
+}
+
+func bound(sets []batch.PodSet, q *batch.Queue, name string, need, limit int) batch.Verdict {
+	return verdictOf(batch.ReasonNeverFits, batch.Facts{
+		Queue: q.Name, Asked: asks(sets), Bound: name, Need: batch.Amount(need), Limit: batch.Amount(limit),
+	})
+}
+
+// neverFits says what is missing, in the flavor that is listed first.
+func (p *pass) neverFits(sets []batch.PodSet, q *batch.Queue, a *attempt) batch.Verdict {
+	facts := batch.Facts{Queue: q.Name, Asked: asks(sets)}
+	if a == nil {
+		facts.Bound = "flavors"
+		return verdictOf(batch.ReasonNeverFits, facts)
+	}
+	facts.Flavor = a.flavor
+	for i := range sets {
+		if unknown := p.fleet.catalog.Unknown(sets[i].Requests); unknown != "" {
+			facts.Bound, facts.Resource, facts.Need = "resource", unknown, sets[i].Requests[unknown]
+			return verdictOf(batch.ReasonNeverFits, facts)
+		}
+		if len(a.all[i].Nodes) == 0 {
+			facts.Bound = "selector"
+			return verdictOf(batch.ReasonNeverFits, facts)
+		}
+		if r, limit, ok := p.tooLarge(&a.all[i]); ok {
+			facts.Bound, facts.Resource, facts.Need, facts.Limit = "pod", p.fleet.catalog.Name(r), a.all[i].Each[r], limit
+			return verdictOf(batch.ReasonNeverFits, facts)
+		}
+		pods, _ := p.fleet.empty.Room(&a.all[i], timeline.Forever, p.from)
+		if pods < sets[i].Count {
+			facts.Bound, facts.Need, facts.Limit = "gang", batch.Amount(sets[i].Count), batch.Amount(pods)
+			facts.FreeNodes = len(a.all[i].Nodes)
+			return verdictOf(batch.ReasonNeverFits, facts)
+		}
+	}
+	facts.Bound = "together"
+	return verdictOf(batch.ReasonNeverFits, facts)
+}
+
+// tooLarge finds the resource of which one pod asks more than any node has.
+func (p *pass) tooLarge(set *timeline.Set) (resource int, limit batch.Amount, ok bool) {
+	for r, need := range set.Each {
+		limit = 0
+		for _, node := range set.Nodes {
+			limit = max(limit, p.fleet.capacity[node][r])
+		}
+		if need > limit {
+			return r, limit, true
+		}
+	}
+	return 0, 0, false
+}
+
+func asks(sets []batch.PodSet) []batch.Ask {
+	out := make([]batch.Ask, len(sets))
+	for i := range sets {
+		out[i] = batch.Ask{Pods: sets[i].Count, Requests: sets[i].Requests}
+	}
+	return out
+}

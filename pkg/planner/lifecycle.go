@@ -1,0 +1,130 @@
+package planner
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/berth-dev/berth/pkg/batch"
+)
+
+// How long a workload that could not be started waits before the next try:
+// doubled after each, up to about half an hour.
+const (
+	requeueDelay       = 30 * time.Second
+	requeueDoublingMax = 6
+)
+
+// expire decides about what holds an allocation: what has ended, what is taken
+// back, what waits again. Those that wait again are looked at in this plan.
+func (p *pass) expire() {
+	p.waiting = make([]*batch.Waiting, 0, len(p.Waiting))
+	for _, w := range p.Waiting {
+		if w.Owner != nil && w.Owner.End != nil {
+			p.finish(w.Workload, w.Owner)
+			continue
+		}
+		p.waiting = append(p.waiting, w)
+	}
+	again := false
+	for _, s := range p.Started {
+		if s.Owner != nil && s.Owner.End != nil {
+			p.finish(s.Workload, s.Owner)
+			continue
+		}
+		p.plan.Stats.Running++
+		if s.Workload.Eviction == nil {
+			p.watch(s)
+		} else if s.Live > 0 || s.Gone.After(p.now) {
+			p.wake(s.Gone)
+		} else if p.mayRequeue(s) {
+			p.requeue(s, s.Workload.Eviction)
+			again = true
+		}
+	}
+	again = again || len(p.leaving) > 0
+	if again {
+		slices.SortFunc(p.waiting, func(a, b *batch.Waiting) int { return batch.CompareRank(a.Workload, b.Workload) })
+	}
+}
+
+func (p *pass) finish(w *batch.Workload, owner *batch.Owner) {
+	p.plan.Finish = append(p.plan.Finish, batch.FinishDecision{ID: w.ID, End: *owner.End})
+}
+
+// watch looks after a run that is not being taken back.
+func (p *pass) watch(s *batch.Started) {
+	if cause, by := p.fault(s); cause != "" {
+		p.evict(s, batch.Eviction{Cause: cause, Time: p.now, By: by})
+		return
+	}
+	needs := s.Needs()
+	if needs == 0 {
+		return
+	}
+	was := s.Workload.PodsReady != nil && *s.Workload.PodsReady
+	// A pod that has succeeded is as good as a ready one for a run that was
+	// ready: else each of many completions would make the run unready for a
+	// moment.
+	ready := s.Ready >= needs || (was && s.Ready+s.Succeeded >= needs)
+	if ready != was {
+		p.plan.Ready = append(p.plan.Ready, batch.ReadyDecision{ID: s.Workload.ID, Ready: ready})
+	}
+}
+
+// fault says why a run must be taken back; empty: it need not.
+func (p *pass) fault(s *batch.Started) (cause batch.Cause, by string) {
+	if s.Refused != "" {
+		return batch.CauseStartTimeout, s.Refused
+	}
+	if s.Suspended {
+		return batch.CauseSuspended, "somebody suspended its owner while it ran"
+	}
+	if s.Workload.PodsReady != nil {
+		return "", "" // it has started; a pod that is replaced later is another matter
+	}
+	needs := s.Needs()
+	limit := s.Workload.Allocation.Start.Add(p.Policy.StartTimeout)
+	if s.Live+s.Succeeded >= needs || p.Policy.StartTimeout <= 0 {
+		return "", ""
+	}
+	if p.now.Before(limit) {
+		p.wake(limit)
+		return "", ""
+	}
+	return batch.CauseStartTimeout, fmt.Sprintf("%d of %d pods were not bound to a node within %s of the start",
+		needs-s.Live, needs, batch.FormatDuration(p.Policy.StartTimeout))
+}
+
+// evict takes an allocation back. If no pod was ever made there is nothing to
+// wait for, and it waits again at once.
+func (p *pass) evict(s *batch.Started, e batch.Eviction) {
+	p.plan.Evict = append(p.plan.Evict, batch.EvictDecision{ID: s.Workload.ID, Eviction: e})
+	p.evicting[s.Workload.ID] = true
+	if s.Live == 0 && !s.Gone.After(p.now) && p.mayRequeue(s) {
+		p.requeue(s, &e)
+	}
+}
+
+// mayRequeue says whether an evicted run can make no more pods. An owner that
+// was not seen proves nothing.
+func (p *pass) mayRequeue(s *batch.Started) bool {
+	return s.Owner != nil && (s.Owner.Suspended || !s.Released)
+}
+
+// requeue lets a workload wait again, in this plan already.
+func (p *pass) requeue(s *batch.Started, e *batch.Eviction) {
+	w := *s.Workload
+	d := batch.RequeueDecision{ID: w.ID, Restarts: w.Restarts + 1}
+	if e.Cause == batch.CauseStartTimeout {
+		d.RequeueAfter = p.now.Add(requeueDelay << min(w.Restarts, requeueDoublingMax))
+	}
+	p.plan.Requeue = append(p.plan.Requeue, d)
+	p.plan.Stats.Running--
+	p.leaving[w.ID] = true
+
+	w.Restarts, w.RequeueAfter = d.Restarts, d.RequeueAfter
+	w.Allocation, w.Eviction, w.PodsReady, w.LastVerdict = nil, nil, nil, nil
+	w.Promise = time.Time{}
+	p.waiting = append(p.waiting, &batch.Waiting{Workload: &w, Owner: s.Owner, Shape: batch.Shape(w.PodSets)})
+}

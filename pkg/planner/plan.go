@@ -1,0 +1,116 @@
+package planner
+
+import (
+	"time"
+
+	"github.com/berth-dev/berth/pkg/batch"
+	"github.com/berth-dev/berth/pkg/timeline"
+)
+
+// Plan decides what should happen at a time. It returns changes only: with its
+// decisions assumed and no other event, the next plan is empty.
+func Plan(snapshot batch.Snapshot, now time.Time) batch.Plan {
+	p := newPass(snapshot, now.Truncate(time.Second))
+	p.expire()
+	p.rank()
+	p.backfill()
+	p.conclude()
+	return p.plan
+}
+
+// pass is one planning pass.
+type pass struct {
+	batch.Snapshot
+	now  time.Time
+	from timeline.Time
+	plan batch.Plan
+
+	fleet *fleet
+	// evicting are taken back in this very plan: what they hold ends soon.
+	evicting map[batch.WorkloadID]bool
+	// leaving are taken back and wait again in this plan: they hold nothing.
+	leaving map[batch.WorkloadID]bool
+	// waiting are all that wait, by rank within a tier; those that wait again
+	// since this plan included.
+	waiting []*batch.Waiting
+	refused []refusal
+	order   []*contender
+	line    *timeline.Timeline // what runs or starts now; no planned starts
+	full    *timeline.Timeline // with planned starts
+}
+
+func newPass(snapshot batch.Snapshot, now time.Time) *pass {
+	return &pass{
+		Snapshot: snapshot,
+		now:      now,
+		from:     timeline.Time(now.Unix()),
+		plan:     batch.Plan{At: now},
+		evicting: map[batch.WorkloadID]bool{},
+		leaving:  map[batch.WorkloadID]bool{},
+	}
+}
+
+// wake makes the driver plan again at a time, unless it lies behind.
+func (p *pass) wake(at time.Time) {
+	if at.After(p.now) && (p.plan.Wake.IsZero() || at.Before(p.plan.Wake)) {
+		p.plan.Wake = at
+	}
+}
+
+// conclude turns what was found into decisions, those that change something.
+func (p *pass) conclude() {
+	p.markBackfilled()
+	v := newVerdicts(p)
+	for i, c := range p.order {
+		switch {
+		case c.start == p.from && c.placed:
+			p.plan.Start = append(p.plan.Start, batch.StartDecision{
+				ID: c.workload().ID, Run: c.workload().Restarts, Allocation: p.allocation(c),
+			})
+			continue
+		case c.placed:
+			p.plan.Holds = append(p.plan.Holds, batch.HoldDecision{ID: c.workload().ID, Allocation: p.allocation(c)})
+			p.plan.Stats.Planned++
+			p.wake(timeOf(c.start))
+		}
+		p.wait(c.waiting, v.verdict(c, i))
+	}
+	for _, r := range p.refused {
+		p.wait(r.waiting, r.verdict)
+	}
+	p.plan.Stats.Considered = len(p.order)
+	p.plan.Stats.Waiting = len(p.order) + len(p.refused) - len(p.plan.Start)
+	p.plan.Stats.Running += len(p.plan.Start)
+}
+
+func (p *pass) wait(w *batch.Waiting, v batch.Verdict) {
+	if last := w.Workload.LastVerdict; last != nil && v.SameAnswer(*last) {
+		return
+	}
+	v.Facts.At = p.now
+	p.plan.Wait = append(p.plan.Wait, batch.WaitDecision{ID: w.Workload.ID, Verdict: v})
+}
+
+// allocation is what a contender holds from its start on.
+func (p *pass) allocation(c *contender) batch.Allocation {
+	a := batch.Allocation{
+		Queue: c.queue.Name, Flavor: c.options[c.option].flavor, Via: c.via,
+		Start: timeOf(c.start), Planned: c.waiting.Workload.Promise,
+	}
+	if c.long != timeline.Forever {
+		a.Deadline = timeOf(c.place.Till)
+	}
+	sets := c.workload().PodSets
+	a.PodSets = make([]batch.Placement, len(sets))
+	for i := range sets {
+		a.PodSets[i] = batch.Placement{PodSet: sets[i].Name, Hosts: make([]batch.NodeName, 0, sets[i].Count)}
+	}
+	for _, seat := range c.place.Seats {
+		for range seat.Pods {
+			a.PodSets[seat.Set].Hosts = append(a.PodSets[seat.Set].Hosts, p.Nodes[seat.Node].Node.Name)
+		}
+	}
+	return a
+}
+
+func timeOf(t timeline.Time) time.Time { return time.Unix(int64(t), 0).UTC() }

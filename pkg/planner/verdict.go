@@ -1,0 +1,242 @@
+package planner
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/berth-dev/berth/pkg/batch"
+	"github.com/berth-dev/berth/pkg/timeline"
+)
+
+// verdicts says of each contender why it waits. Answers are the same for equal
+// requests, and are worked out once.
+type verdicts struct {
+	p     *pass
+	known map[needKey]batch.Verdict
+	moved map[*contender]string
+}
+
+func newVerdicts(p *pass) *verdicts {
+	return &verdicts{p: p, known: map[needKey]batch.Verdict{}, moved: map[*contender]string{}}
+}
+
+// verdict is for the contender at an index of the order.
+func (v *verdicts) verdict(c *contender, index int) batch.Verdict {
+	verdict, ok := v.known[c.key]
+	if !ok {
+		verdict = v.judge(c)
+		v.known[c.key] = verdict
+	}
+	verdict.Position = index + 1
+	if c.placed {
+		verdict.PlannedStart = timeOf(c.start)
+	}
+	verdict.MovedBy = v.movedBy(c, index)
+	p := v.p
+	if index >= p.Policy.Depth && p.Policy.Backfill != batch.BackfillNone && verdict.Reason != batch.ReasonNodesUnavailable {
+		verdict.Reason = batch.ReasonNotPlanned
+		verdict.Facts.Limit = batch.Amount(p.Policy.Depth)
+	}
+	if verdict.Reason == batch.ReasonPriority {
+		verdict.Facts.Ahead, verdict.Facts.First = v.ahead(c, index)
+	}
+	return verdict
+}
+
+// judge says why a request does not start now: it fits beside what runs, and
+// planned starts are in the way; or it does not.
+func (v *verdicts) judge(c *contender) batch.Verdict {
+	p := v.p
+	if c.key.shape.absent {
+		return verdictOf(batch.ReasonNodesUnavailable, c.key.shape.facts)
+	}
+	facts := batch.Facts{Queue: c.queue.Name, Asked: asks(c.workload().PodSets)}
+	inTotal := false
+	for i := range c.options {
+		need := c.need(i)
+		if _, ok := p.line.At(need, p.from); ok {
+			facts.Flavor = c.options[i].flavor
+			return verdictOf(batch.ReasonPriority, facts)
+		}
+		pods, nodes := p.room(need)
+		if i == 0 || pods > facts.FreeNow {
+			facts.Flavor, facts.FreeNow, facts.FreeNodes = c.options[i].flavor, pods, nodes
+		}
+		inTotal = inTotal || p.enoughInTotal(need)
+	}
+	if inTotal {
+		return verdictOf(batch.ReasonTopology, facts)
+	}
+	v.scarce(c, &facts)
+	return verdictOf(batch.ReasonResources, facts)
+}
+
+// room is for how many pods of a gang there is room now, and on how many nodes.
+func (p *pass) room(need timeline.Need) (pods, nodes int) {
+	for i := range need.Sets {
+		m, n := p.line.Room(&need.Sets[i], need.Long, p.from)
+		pods += min(m, need.Sets[i].Pods)
+		nodes = max(nodes, n)
+	}
+	return pods, nodes
+}
+
+// enoughInTotal says whether the nodes that would do have, taken together, all
+// that the gang asks for.
+func (p *pass) enoughInTotal(need timeline.Need) bool {
+	free, asked := p.totals(need)
+	return free.Pods(asked) > 0
+}
+
+func (p *pass) totals(need timeline.Need) (free, asked batch.Vector) {
+	asked = make(batch.Vector, p.fleet.catalog.Len())
+	free = make(batch.Vector, p.fleet.catalog.Len())
+	seen := map[int32]bool{}
+	for i := range need.Sets {
+		asked.Sub(need.Sets[i].Each, -need.Sets[i].Pods)
+		for _, node := range need.Sets[i].Nodes {
+			if seen[node] {
+				continue
+			}
+			seen[node] = true
+			span := timeline.SpanOf(p.from, need.Long)
+			for r, amount := range p.line.Free(int(node), span) {
+				free[r] += max(amount, 0)
+			}
+		}
+	}
+	return free, asked
+}
+
+// scarce names the resource that is short in total, GPUs before others.
+func (v *verdicts) scarce(c *contender, facts *batch.Facts) {
+	p := v.p
+	i := slices.IndexFunc(c.options, func(o option) bool { return o.flavor == facts.Flavor })
+	free, asked := p.totals(c.need(max(i, 0)))
+	for r := range asked {
+		name := p.fleet.catalog.Name(r)
+		if asked[r] > free[r] && (facts.Resource == "" || name == batch.ResourceGPU) {
+			facts.Resource, facts.Need, facts.Limit = name, asked[r], free[r]
+		}
+	}
+}
+
+// ahead counts the higher-ranked planned starts on nodes that the contender
+// could use.
+func (v *verdicts) ahead(c *contender, index int) (n int, first string) {
+	mine := map[int]bool{}
+	for _, o := range c.options {
+		for _, s := range o.sets {
+			for _, node := range s.Nodes {
+				mine[int(node)] = true
+			}
+		}
+	}
+	for _, other := range v.p.order[:index] {
+		if !other.placed || other.start == v.p.from {
+			continue
+		}
+		if slices.ContainsFunc(other.place.Seats, func(s timeline.Seat) bool { return mine[s.Node] }) {
+			if n == 0 {
+				first = nameOf(other.workload())
+			}
+			n++
+		}
+	}
+	return n, first
+}
+
+func nameOf(w *batch.Workload) string { return w.Namespace + "/" + w.Name }
+
+// movedBy names what made a planned start later than it was promised.
+func (v *verdicts) movedBy(c *contender, index int) string {
+	promise := c.waiting.Workload.Promise
+	if promise.IsZero() || (c.placed && !timeOf(c.start).After(promise)) {
+		return ""
+	}
+	by := v.mover(c, index)
+	v.moved[c] = by
+	return by
+}
+
+func (v *verdicts) mover(c *contender, index int) string {
+	if by := v.lostNode(c); by != "" {
+		return by
+	}
+	if by := v.overrun(c); by != "" {
+		return by
+	}
+	for _, other := range v.p.order[:index] {
+		if other.workload().Promise.IsZero() && v.meets(c, other) {
+			return "higher-ranked arrival " + nameOf(other.workload())
+		}
+		if by := v.moved[other]; by != "" && v.meets(c, other) {
+			return by
+		}
+	}
+	if index >= v.p.Policy.Depth {
+		return fmt.Sprintf("%d higher-ranked workloads", index)
+	}
+	return "an edit of the workload, its queue or its nodes"
+}
+
+// lostNode finds a node of the promised placement that would not do any more.
+func (v *verdicts) lostNode(c *contender) string {
+	held := c.waiting.Held
+	if held == nil {
+		return ""
+	}
+	for _, placement := range held.PodSets {
+		for _, host := range placement.Hosts {
+			i, ok := v.p.fleet.index[host]
+			switch {
+			case !ok:
+				return "node " + string(host) + " is gone"
+			case !v.p.Nodes[i].Node.Ready:
+				return "node " + string(host) + " is not ready"
+			case c.key.shape.absent || !slices.ContainsFunc(c.options, func(o option) bool { return o.has(int32(i)) }):
+				return "node " + string(host) + " takes no new work"
+			}
+		}
+	}
+	return ""
+}
+
+func (o option) has(node int32) bool {
+	return slices.ContainsFunc(o.sets, func(s timeline.Set) bool {
+		_, ok := slices.BinarySearch(s.Nodes, node)
+		return ok
+	})
+}
+
+// overrun finds what should have ended on the nodes that were promised; after a
+// restart these are unknown, and any that would do counts.
+func (v *verdicts) overrun(c *contender) string {
+	for i, view := range v.p.Nodes {
+		if !v.promised(c, view.Node.Name, int32(i)) {
+			continue
+		}
+		for k := range view.Charges {
+			if charge := &view.Charges[k]; charge.Overdue(v.p.now) && !v.p.leaving[charge.By] {
+				return "overrun of " + charge.Name
+			}
+		}
+	}
+	return ""
+}
+
+func (v *verdicts) promised(c *contender, name batch.NodeName, index int32) bool {
+	held := c.waiting.Held
+	if held == nil {
+		return slices.ContainsFunc(c.options, func(o option) bool { return o.has(index) })
+	}
+	return slices.ContainsFunc(held.PodSets, func(p batch.Placement) bool { return slices.Contains(p.Hosts, name) })
+}
+
+// meets says whether a higher-ranked one holds a node that the contender could
+// use.
+func (v *verdicts) meets(c, other *contender) bool {
+	return other.placed && slices.ContainsFunc(other.place.Seats, func(s timeline.Seat) bool {
+		return slices.ContainsFunc(c.options, func(o option) bool { return o.has(int32(s.Node)) })
+	})
+}

@@ -1,0 +1,105 @@
+package state
+
+import (
+	"time"
+
+	"github.com/berth-dev/berth/pkg/batch"
+)
+
+// issue assumes the decisions of a plan: they hold from now on, before the API
+// server has confirmed them.
+func (s *State) issue(plan batch.Plan) {
+	for _, d := range plan.Evict {
+		s.change(d.ID, func(_ *record, w *batch.Workload) {
+			if w.Allocation != nil && w.Eviction == nil {
+				w.Eviction = &d.Eviction
+			}
+		})
+	}
+	for _, d := range plan.Requeue {
+		s.change(d.ID, func(r *record, w *batch.Workload) { requeue(r, w, d) })
+	}
+	for _, d := range plan.Finish {
+		s.change(d.ID, func(_ *record, w *batch.Workload) { w.Finished = &d.End })
+	}
+	for _, d := range plan.Start {
+		s.change(d.ID, func(r *record, w *batch.Workload) { start(r, w, d) })
+	}
+	for _, d := range plan.Wait {
+		s.change(d.ID, func(_ *record, w *batch.Workload) {
+			w.LastVerdict, w.Promise = &d.Verdict, d.Verdict.PlannedStart
+		})
+	}
+	for _, d := range plan.Ready {
+		s.change(d.ID, func(_ *record, w *batch.Workload) { w.PodsReady = &d.Ready })
+	}
+	s.keepHolds(plan.Holds)
+	s.dropGhosts(plan.At)
+}
+
+// change replaces a workload's record by an edited copy; one that is gone or
+// has ended is left alone.
+func (s *State) change(id batch.WorkloadID, edit func(*record, *batch.Workload)) {
+	r, ok := s.records[id]
+	if !ok || r.workload == nil || r.workload.Finished != nil {
+		return
+	}
+	w := *r.workload
+	edit(r, &w)
+	r.workload = &w
+	s.touch(r)
+}
+
+func start(r *record, w *batch.Workload, d batch.StartDecision) {
+	if w.Allocation != nil || w.Restarts != d.Run {
+		return
+	}
+	r.before = r.workload
+	r.held, r.refused, r.trusted, r.released = nil, "", false, false
+	w.Allocation = &d.Allocation
+	w.Promise, w.RequeueAfter, w.PodsReady, w.LastVerdict = time.Time{}, time.Time{}, nil, nil
+}
+
+func requeue(r *record, w *batch.Workload, d batch.RequeueDecision) {
+	if w.Restarts >= d.Restarts {
+		return
+	}
+	r.held, r.before, r.refused, r.trusted, r.released = nil, nil, "", false, false
+	w.Restarts, w.RequeueAfter = d.Restarts, d.RequeueAfter
+	w.Allocation, w.Eviction = nil, nil
+	w.Promise, w.PodsReady, w.LastVerdict = time.Time{}, nil, nil
+}
+
+// undoStart takes back a start that could not be written.
+func (s *State) undoStart(e batch.AdmitFailed) {
+	r, ok := s.records[e.ID]
+	if !ok || r.before == nil || r.workload == nil || r.workload.Restarts != e.Run || r.workload.Eviction != nil {
+		return
+	}
+	w := *r.workload
+	w.Allocation, w.PodsReady = nil, nil
+	w.Promise, w.RequeueAfter, w.LastVerdict = r.before.Promise, r.before.RequeueAfter, r.before.LastVerdict
+	r.before, r.refused, r.trusted, r.released = nil, "", false, false
+	r.workload = &w
+	s.touch(r)
+}
+
+// keepHolds remembers the placements of all planned starts.
+func (s *State) keepHolds(holds []batch.HoldDecision) {
+	for _, id := range s.held {
+		if r, ok := s.records[id]; ok && r.held != nil {
+			r.held = nil
+			s.touch(r)
+		}
+	}
+	s.held = s.held[:0]
+	for _, d := range holds {
+		r, ok := s.records[d.ID]
+		if !ok || r.workload == nil || r.workload.Allocation != nil || r.workload.Finished != nil {
+			continue
+		}
+		r.held = &d.Allocation
+		s.held = append(s.held, d.ID)
+		s.touch(r)
+	}
+}

@@ -1,0 +1,120 @@
+package state
+
+import (
+	"time"
+
+	"github.com/berth-dev/berth/pkg/batch"
+)
+
+// Snapshot returns the working set as it is now. What it holds is frozen.
+func (s *State) Snapshot() batch.Snapshot {
+	s.settle()
+	snapshot := batch.Snapshot{
+		Policy:      s.policy,
+		Nodes:       s.refreshViews(),
+		Queues:      s.queues.frozen(),
+		LocalQueues: s.localQueues.frozen(),
+		Flavors:     s.flavors.frozen(),
+		Namespaces:  s.namespaces.frozen(),
+		Waiting:     make([]*batch.Waiting, 0, s.waiting.Len()),
+		Started:     make([]*batch.Started, 0, s.started.Len()),
+	}
+	s.waiting.Ascend(func(w *batch.Waiting) bool {
+		snapshot.Waiting = append(snapshot.Waiting, w)
+		return true
+	})
+	s.started.Ascend(func(r *record) bool {
+		snapshot.Started = append(snapshot.Started, r.asStarted())
+		return true
+	})
+	return snapshot
+}
+
+// settle works out what has changed since it was last called.
+func (s *State) settle() {
+	for _, r := range s.dirtyRecords { //order:any each record by itself
+		s.place(r)
+		s.recharge(r)
+	}
+	clear(s.dirtyRecords)
+}
+
+func (r *record) asStarted() *batch.Started {
+	st := &batch.Started{
+		Workload: r.workload, Owner: r.owner, Released: r.released, Refused: r.refused,
+		Suspended: r.suspended(),
+	}
+	for _, p := range r.pods { //order:any a count
+		switch {
+		case p.ghost:
+			st.Gone = later(st.Gone, p.GoneBy)
+			continue
+		case p.live():
+			st.Live++
+		}
+		switch p.Phase {
+		case batch.PodReady:
+			st.Ready++
+		case batch.PodSucceeded:
+			st.Succeeded++
+		case batch.PodWaiting, batch.PodBound, batch.PodFailed:
+		}
+	}
+	return st
+}
+
+// Summaries returns what each queue holds and what waits for it.
+func (s *State) Summaries() map[batch.QueueName]batch.QueueSummary {
+	s.settle()
+	sums := map[batch.QueueName]batch.QueueSummary{}
+	for name := range s.queues.rows { //order:any each queue by itself
+		sums[name] = batch.QueueSummary{}
+	}
+	for _, r := range s.records { //order:any sums
+		if r.workload == nil {
+			continue
+		}
+		s.summarize(sums, r)
+	}
+	return sums
+}
+
+func (s *State) summarize(sums map[batch.QueueName]batch.QueueSummary, r *record) {
+	w := r.workload
+	if w.Allocation == nil {
+		if w.Finished != nil {
+			return
+		}
+		local, ok := s.localQueues.rows[w.LocalQueue]
+		if !ok || len(local.Queues) == 0 {
+			return
+		}
+		q := sums[local.Queues[0]]
+		q.Pending++
+		q.PlannedNext = sooner(q.PlannedNext, w.Promise)
+		sums[local.Queues[0]] = q
+		return
+	}
+	if w.Finished != nil && len(r.charges) == 0 {
+		return
+	}
+	q := sums[w.Allocation.Queue]
+	q.Running++
+	for _, charges := range r.charges { //order:any sums
+		for _, c := range charges {
+			if q.Used == nil {
+				q.Used = map[batch.FlavorName]batch.Resources{}
+			}
+			q.Used[w.Allocation.Flavor] = q.Used[w.Allocation.Flavor].Plus(c.Requests)
+		}
+	}
+	sums[w.Allocation.Queue] = q
+}
+
+// sooner is the earlier of two times, where zero is none.
+func sooner(a, b time.Time) time.Time {
+	if a.IsZero() || (!b.IsZero() && b.Before(a)) {
+		return b
+	}
+	return a
+}

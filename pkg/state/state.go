@@ -1,0 +1,123 @@
+package state
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/google/btree"
+
+	"github.com/berth-dev/berth/pkg/batch"
+)
+
+// degree of the trees: nodes of about a kilobyte.
+const degree = 32
+
+// strayOwnersMax bounds owners that were seen without a workload: those whose
+// workload comes a moment later, and those whose workload never will.
+const strayOwnersMax = 10_000
+
+// State is the working set. It is not safe for use by several goroutines.
+type State struct {
+	policy      batch.Policy
+	queues      table[batch.QueueName, batch.Queue]
+	localQueues table[batch.LocalQueueName, batch.LocalQueue]
+	flavors     table[batch.FlavorName, batch.Flavor]
+	namespaces  table[string, batch.Labels]
+
+	nodes   map[batch.NodeName]*node
+	pods    map[batch.PodUID]*pod
+	ghosts  map[batch.PodUID]*pod // of pods: gone by force, perhaps still running
+	records map[batch.WorkloadID]*record
+	strays  int // records that only an owner is known of
+
+	waiting *btree.BTreeG[*batch.Waiting] // by rank
+	started *btree.BTreeG[*record]        // by ID
+	held    []batch.WorkloadID            // those with a placement of a planned start
+
+	dirtyRecords map[batch.WorkloadID]*record // charges to be worked out
+	dirtyNodes   map[batch.NodeName]*node     // views to be made
+	nodesChanged bool                         // a node came or went
+	views        []*batch.NodeView
+}
+
+// New returns an empty working set.
+func New() *State {
+	return &State{
+		policy:  batch.DefaultPolicy(),
+		nodes:   map[batch.NodeName]*node{},
+		pods:    map[batch.PodUID]*pod{},
+		ghosts:  map[batch.PodUID]*pod{},
+		records: map[batch.WorkloadID]*record{},
+		waiting: btree.NewG(degree, func(a, b *batch.Waiting) bool {
+			return batch.CompareRank(a.Workload, b.Workload) < 0
+		}),
+		started:      btree.NewG(degree, func(a, b *record) bool { return cmp.Less(a.id, b.id) }),
+		dirtyRecords: map[batch.WorkloadID]*record{},
+		dirtyNodes:   map[batch.NodeName]*node{},
+	}
+}
+
+// Step takes in one event.
+func (s *State) Step(e batch.Event) {
+	switch e := e.(type) {
+	case batch.NodeObserved:
+		s.observeNode(e.Node)
+	case batch.NodeGone:
+		s.dropNode(e.Name)
+	case batch.PodObserved:
+		s.observePod(e.Pod)
+	case batch.PodGone:
+		s.dropPod(e)
+	case batch.PolicyObserved:
+		s.policy = e.Policy
+	case batch.QueueObserved, batch.QueueGone, batch.LocalQueueObserved, batch.LocalQueueGone,
+		batch.FlavorObserved, batch.FlavorGone, batch.NamespaceObserved, batch.NamespaceGone:
+		s.stepTables(e)
+	case batch.WorkloadObserved:
+		s.observeWorkload(e.Workload)
+	case batch.WorkloadGone:
+		s.dropWorkload(e.ID)
+	case batch.OwnerObserved:
+		s.observeOwner(e.ID, e.Owner)
+	case batch.PlanIssued:
+		s.issue(e.Plan)
+	case batch.AdmitFailed:
+		s.undoStart(e)
+	case batch.StartRefused:
+		s.refuseStart(e)
+	default:
+		panic(fmt.Sprintf("state: event of unknown type %T", e))
+	}
+}
+
+// stepTables takes in what is configured rather than scheduled.
+func (s *State) stepTables(e batch.Event) {
+	switch e := e.(type) {
+	case batch.QueueObserved:
+		s.queues.set(e.Queue.Name, e.Queue)
+	case batch.QueueGone:
+		s.queues.drop(e.Name)
+	case batch.LocalQueueObserved:
+		s.localQueues.set(e.LocalQueue.Name, e.LocalQueue)
+	case batch.LocalQueueGone:
+		s.localQueues.drop(e.Name)
+	case batch.FlavorObserved:
+		s.flavors.set(e.Flavor.Name, e.Flavor)
+	case batch.FlavorGone:
+		s.flavors.drop(e.Name)
+	case batch.NamespaceObserved:
+		s.namespaces.set(e.Name, e.Labels)
+	case batch.NamespaceGone:
+		s.namespaces.drop(e.Name)
+	}
+}
+
+// Workload returns the record of a workload as it stands with all decisions so
+// far; false if there is none.
+func (s *State) Workload(id batch.WorkloadID) (batch.Workload, bool) {
+	r, ok := s.records[id]
+	if !ok || r.workload == nil {
+		return batch.Workload{}, false
+	}
+	return *r.workload, true
+}

@@ -1,0 +1,210 @@
+package state
+
+import (
+	"cmp"
+	"strings"
+
+	"github.com/berth-dev/berth/pkg/batch"
+)
+
+// record is all that is known of a workload.
+type record struct {
+	id       batch.WorkloadID
+	workload *batch.Workload // nil: only its owner or its pods are known
+	owner    *batch.Owner    // nil: not seen
+	pods     map[batch.PodUID]*pod
+	stray    bool // counted in State.strays
+
+	shape   string
+	waiting *batch.Waiting    // its entry among the waiting; nil: it does not wait
+	held    *batch.Allocation // placement of its planned start
+	before  *batch.Workload   // as it waited, until the API server has confirmed its start
+
+	// Of this run. An owner that was seen before the start says nothing about
+	// it: trusted says that it was seen released since, or that the start is
+	// older than what we remember.
+	trusted  bool
+	released bool
+	refused  string
+
+	charges map[batch.NodeName][]batch.Charge
+}
+
+func (s *State) record(id batch.WorkloadID) *record {
+	r, ok := s.records[id]
+	if !ok {
+		r = &record{id: id, pods: map[batch.PodUID]*pod{}}
+		s.records[id] = r
+	}
+	return r
+}
+
+// touch marks a record whose charges or counts may have changed.
+func (s *State) touch(r *record) { s.dirtyRecords[r.id] = r }
+
+// countStray keeps a record that only an owner is known of, while there are few.
+func (s *State) countStray(r *record) {
+	switch {
+	case r.stray:
+	case s.strays < strayOwnersMax:
+		r.stray = true
+		s.strays++
+	default:
+		r.owner = nil
+		s.forget(r)
+	}
+}
+
+func (s *State) uncountStray(r *record) {
+	if r.stray {
+		r.stray = false
+		s.strays--
+	}
+}
+
+// forget drops a record of which nothing is left.
+func (s *State) forget(r *record) {
+	if r.workload != nil || len(r.pods) > 0 {
+		return
+	}
+	if r.owner != nil {
+		s.countStray(r)
+		return
+	}
+	s.recharge(r)
+	delete(s.records, r.id)
+	delete(s.dirtyRecords, r.id)
+}
+
+func (s *State) observeOwner(id batch.WorkloadID, owner batch.Owner) {
+	r := s.record(id)
+	r.owner = &owner
+	s.noteOwner(r)
+	s.touch(r)
+	s.forget(r)
+}
+
+// noteOwner takes from the owner what holds for the rest of the run.
+func (s *State) noteOwner(r *record) {
+	if r.owner == nil || r.workload == nil || r.workload.Allocation == nil {
+		return
+	}
+	if r.owner.Started && !r.owner.Suspended {
+		r.trusted = true
+	}
+	if !r.owner.Suspended || (r.owner.Started && r.trusted) {
+		r.released = true
+	}
+}
+
+func (s *State) observeWorkload(seen batch.Workload) {
+	r := s.record(seen.ID)
+	s.uncountStray(r)
+	newer := 1
+	if r.workload != nil {
+		newer = compareProgress(&seen, r.workload)
+	}
+	switch {
+	case newer < 0:
+		keepDecisions(&seen, r.workload)
+	case newer == 0:
+		keepAnswers(&seen, r.workload)
+		if seen.Allocation != nil {
+			r.before = nil
+		}
+	default:
+		// Others decided, or it is our memory of before a restart.
+		r.before, r.refused = nil, ""
+		r.trusted = seen.Allocation != nil
+		r.released = false
+	}
+	r.shape = batch.Shape(seen.PodSets)
+	r.workload = &seen
+	s.noteOwner(r)
+	s.touch(r)
+}
+
+// compareProgress says which of two records of a workload is further on. The
+// steps of a run are start, eviction and end; the next run has one restart more.
+func compareProgress(a, b *batch.Workload) int {
+	return cmp.Or(
+		cmp.Compare(a.Restarts, b.Restarts),
+		compareBool(a.Allocation != nil, b.Allocation != nil),
+		compareBool(a.Eviction != nil, b.Eviction != nil),
+		compareBool(a.Finished != nil, b.Finished != nil),
+	)
+}
+
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	}
+	return -1
+}
+
+// keepDecisions keeps our decisions where what was seen is older than they.
+func keepDecisions(seen, ours *batch.Workload) {
+	seen.Restarts, seen.RequeueAfter = ours.Restarts, ours.RequeueAfter
+	seen.Allocation, seen.Eviction, seen.Finished = ours.Allocation, ours.Eviction, ours.Finished
+	seen.Promise, seen.LastVerdict, seen.PodsReady = ours.Promise, ours.LastVerdict, ours.PodsReady
+}
+
+// keepAnswers keeps what we have said of a workload at the same stage: it may
+// still be on its way to the API server.
+func keepAnswers(seen, ours *batch.Workload) {
+	if ours.LastVerdict != nil {
+		seen.LastVerdict, seen.Promise = ours.LastVerdict, ours.Promise
+	}
+	if ours.PodsReady != nil {
+		seen.PodsReady = ours.PodsReady
+	}
+}
+
+func (s *State) dropWorkload(id batch.WorkloadID) {
+	r, ok := s.records[id]
+	if !ok {
+		return
+	}
+	s.uncountStray(r)
+	r.workload, r.owner, r.held, r.before = nil, nil, nil, nil
+	r.trusted, r.released, r.refused = false, false, ""
+	s.place(r)
+	s.touch(r)
+	s.forget(r)
+}
+
+func (s *State) refuseStart(e batch.StartRefused) {
+	r, ok := s.records[e.ID]
+	if !ok || r.workload == nil || r.workload.Allocation == nil || r.workload.Restarts != e.Run {
+		return
+	}
+	r.refused = e.Text
+	if r.refused == "" {
+		r.refused = "the start was refused"
+	}
+	s.touch(r)
+}
+
+// place puts a record where it belongs: among the waiting, the started, or
+// neither.
+func (s *State) place(r *record) {
+	w := r.workload
+	if r.waiting != nil {
+		s.waiting.Delete(r.waiting)
+		r.waiting = nil
+	}
+	if w != nil && w.Finished == nil && w.Allocation == nil {
+		r.waiting = &batch.Waiting{Workload: w, Owner: r.owner, Shape: r.shape, Held: r.held}
+		s.waiting.ReplaceOrInsert(r.waiting)
+	}
+	if w != nil && w.Finished == nil && w.Allocation != nil {
+		s.started.ReplaceOrInsert(r)
+	} else {
+		s.started.Delete(r)
+	}
+}
+
+func compareNames(a, b batch.NodeName) int { return strings.Compare(string(a), string(b)) }

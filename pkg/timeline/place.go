@@ -1,0 +1,193 @@
+package timeline
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/berth-dev/berth/pkg/batch"
+)
+
+// candidate is a node that takes at least one pod of a set at some start.
+type candidate struct {
+	node int32
+	take int  // pods of the set that it takes
+	room int  // pods that it would take if the set had no bounds: its emptiness
+	used bool // something sits there at that time
+	// since is when the room came up; later is better, so that what is idle
+	// before that stays open to others.
+	since Time
+}
+
+// At is a place for a gang that begins at a given time; false if there is
+// none. It takes as few nodes as it can, of those the fullest that take it,
+// and for a later start those that become free last; ties go by node.
+func (t *Timeline) At(need Need, at Time) (Place, bool) {
+	at = max(at, t.from)
+	place := Place{Span: Span{From: at, Till: at.plus(need.Long)}}
+	order := make([]int, len(need.Sets))
+	for i := range order {
+		order[i] = i
+	}
+	if len(order) > 1 {
+		order = t.scarceFirst(need, place.Span)
+	}
+	for done, i := range order {
+		seats, ok := t.seat(i, &need.Sets[i], place.Span)
+		if !ok {
+			t.giveBack(place)
+			return Place{}, false
+		}
+		place.Seats = append(place.Seats, seats...)
+		if done+1 < len(order) {
+			for _, s := range seats {
+				t.add(s.Node, s.Each, -s.Pods, place.Span)
+			}
+		} else {
+			// The last one's seats were not taken, so don't give them back.
+			t.giveBack(Place{Span: place.Span, Seats: place.Seats[:len(place.Seats)-len(seats)]})
+		}
+	}
+	slices.SortFunc(place.Seats, func(a, b Seat) int {
+		return cmp.Or(cmp.Compare(a.Set, b.Set), cmp.Compare(a.Node, b.Node))
+	})
+	return place, true
+}
+
+func (t *Timeline) giveBack(p Place) {
+	if len(p.Seats) > 0 {
+		t.Release(p)
+	}
+}
+
+// Room is how many pods of a set could begin at a time, and on how many nodes.
+func (t *Timeline) Room(s *Set, long Long, at Time) (pods, nodes int) {
+	for _, c := range t.candidates(s, Span{From: at, Till: at.plus(long)}) {
+		pods += c.take
+		nodes++
+	}
+	return pods, nodes
+}
+
+// scarceFirst orders the sets of a gang so that the one with the least room to
+// spare is placed first: leaders of no great size must not take the only nodes
+// that the workers fit on.
+func (t *Timeline) scarceFirst(need Need, span Span) []int {
+	order := make([]int, len(need.Sets))
+	spare := make([]int, len(need.Sets))
+	for i := range need.Sets {
+		order[i] = i
+		for _, c := range t.candidates(&need.Sets[i], span) {
+			spare[i] += c.room
+		}
+		spare[i] -= need.Sets[i].Pods
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(spare[a], spare[b]) })
+	return order
+}
+
+// seat places one set.
+func (t *Timeline) seat(set int, s *Set, span Span) ([]Seat, bool) {
+	if s.Pods == 0 {
+		return nil, true
+	}
+	candidates := t.candidates(s, span)
+	room := 0
+	for _, c := range candidates {
+		room += c.take
+	}
+	if room < s.Pods {
+		return nil, false
+	}
+	var seats []Seat
+	sorted := false
+	for left := s.Pods; left > 0; {
+		best := fullest(candidates, left)
+		if best < 0 {
+			// No node takes all that is left: take the one that takes most.
+			if !sorted {
+				slices.SortFunc(candidates, byTake)
+				sorted = true
+			}
+			best = 0
+		}
+		c := candidates[best]
+		n := min(left, c.take)
+		seats = append(seats, Seat{Set: set, Node: int(c.node), Pods: n, Each: s.Each})
+		left -= n
+		if best == 0 {
+			candidates = candidates[1:]
+		} else {
+			candidates = slices.Delete(candidates, best, best+1)
+		}
+	}
+	return seats, true
+}
+
+// byTake orders nodes by how many pods they take, then as better does.
+func byTake(a, b candidate) int {
+	return cmp.Or(cmp.Compare(b.take, a.take), better(a, b))
+}
+
+// better orders nodes that take enough: one in use before an empty one, the
+// fuller before the emptier, the one that becomes free later, the name.
+func better(a, b candidate) int {
+	if a.used != b.used {
+		if a.used {
+			return -1
+		}
+		return 1
+	}
+	return cmp.Or(cmp.Compare(a.room, b.room), cmp.Compare(b.since, a.since), cmp.Compare(a.node, b.node))
+}
+
+// fullest is the best node that takes all of n pods; -1: none does.
+func fullest(candidates []candidate, n int) int {
+	best := -1
+	for i, c := range candidates {
+		if c.take >= n && (best < 0 || better(c, candidates[best]) < 0) {
+			best = i
+		}
+	}
+	return best
+}
+
+// candidates are the nodes that take at least one pod of the set over the span.
+func (t *Timeline) candidates(s *Set, span Span) []candidate {
+	found := t.scratch.candidates[:0]
+	for _, node := range s.Nodes {
+		l := &t.lines[node]
+		i := l.step(span.From)
+		free := l.vector(i, t.width)
+		room := free.Pods(s.Each)
+		for j := i + 1; room > 0 && j < len(l.at) && l.at[j] < span.Till; j++ {
+			room = min(room, l.vector(j, t.width).Pods(s.Each))
+		}
+		if room == 0 {
+			continue
+		}
+		take := min(room, s.Pods)
+		if s.PerNode > 0 {
+			take = min(take, s.PerNode)
+		}
+		c := candidate{node: node, take: take, room: room, used: !slices.Equal(free, t.capacity[node]), since: l.at[i]}
+		for ; i > 0 && l.vector(i-1, t.width).Pods(s.Each) >= room; i-- {
+			c.since = l.at[i-1]
+		}
+		found = append(found, c)
+	}
+	t.scratch.candidates = found
+	return found
+}
+
+// Free is the least of each resource that is free on a node over a span.
+func (t *Timeline) Free(node int, span Span) batch.Vector {
+	l := &t.lines[node]
+	i := l.step(span.From)
+	least := slices.Clone(l.vector(i, t.width))
+	for i++; i < len(l.at) && l.at[i] < span.Till; i++ {
+		for r, amount := range l.vector(i, t.width) {
+			least[r] = min(least[r], amount)
+		}
+	}
+	return least
+}

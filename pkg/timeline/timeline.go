@@ -1,0 +1,211 @@
+package timeline
+
+import (
+	"fmt"
+	"math"
+	"sort"
+
+	"github.com/berth-dev/berth/pkg/batch"
+)
+
+// Time is a second since 1970.
+type Time int64
+
+// Never is after every time.
+const Never Time = math.MaxInt64
+
+// Long is a number of seconds; Forever has no end.
+type Long int64
+
+// Forever is the length of unlimited work.
+const Forever Long = math.MaxInt64
+
+// plus returns the end of a span that begins at t.
+func (t Time) plus(long Long) Time {
+	if long == Forever || t > Never-Time(long) {
+		return Never
+	}
+	return t + Time(long)
+}
+
+// Span is the time from From up to, but without, Till.
+type Span struct{ From, Till Time }
+
+// SpanOf is the span of a length that begins at a time.
+func SpanOf(from Time, long Long) Span { return Span{From: from, Till: from.plus(long)} }
+
+// Seat is a number of pods of one set on one node.
+type Seat struct {
+	Set, Node int
+	Pods      int
+	Each      batch.Vector
+}
+
+// Place is where a gang goes and for how long.
+type Place struct {
+	Span
+	Seats []Seat // by set, then node
+}
+
+// line is the free capacity of one node: free[i*width:] holds from at[i] until
+// at[i+1]. The last step holds for ever.
+type line struct {
+	at     []Time
+	free   []batch.Amount
+	shared bool // with a clone: copy before writing
+}
+
+// Timeline is the free capacity of all nodes from a time on.
+type Timeline struct {
+	width    int
+	from     Time
+	capacity []batch.Vector
+	lines    []line
+	scratch  scratch
+}
+
+// New returns the timeline of empty nodes of these capacities, from a time on.
+func New(capacity []batch.Vector, from Time) *Timeline {
+	t := &Timeline{from: from, capacity: capacity, lines: make([]line, len(capacity))}
+	for i, c := range capacity {
+		t.width = len(c)
+		t.lines[i] = line{at: []Time{from}, free: append([]batch.Amount(nil), c...)}
+	}
+	return t
+}
+
+// Clone returns a timeline that can be changed without changing t. It costs a
+// header for each node; steps are copied when they are written.
+func (t *Timeline) Clone() *Timeline {
+	for i := range t.lines {
+		t.lines[i].shared = true
+	}
+	return &Timeline{
+		width: t.width, from: t.from, capacity: t.capacity,
+		lines: append([]line(nil), t.lines...),
+	}
+}
+
+// Charge takes what is used of a node, whether it is there or not: a node may
+// have shrunk under what runs on it.
+func (t *Timeline) Charge(node int, need batch.Vector, span Span) {
+	t.add(node, need, -1, span)
+}
+
+// Hold takes a place. It panics if the place is not free: whoever grants it
+// must have looked.
+func (t *Timeline) Hold(p Place) {
+	for _, s := range p.Seats {
+		t.add(s.Node, s.Each, -s.Pods, p.Span)
+	}
+	for _, s := range p.Seats {
+		if node, at, ok := t.overfull(s, p.Span); !ok {
+			panic(fmt.Sprintf("timeline: %d pods of %v held on node %d during %v, which is overfull at %d",
+				s.Pods, s.Each, node, p.Span, at))
+		}
+	}
+}
+
+// Release gives a place back.
+func (t *Timeline) Release(p Place) {
+	for _, s := range p.Seats {
+		t.add(s.Node, s.Each, s.Pods, p.Span)
+	}
+}
+
+// Fits says whether a place is free.
+func (t *Timeline) Fits(p Place) bool {
+	for i, s := range p.Seats {
+		t.add(s.Node, s.Each, -s.Pods, p.Span)
+		if _, _, ok := t.overfull(s, p.Span); !ok {
+			t.Release(Place{Span: p.Span, Seats: p.Seats[:i+1]})
+			return false
+		}
+	}
+	t.Release(p)
+	return true
+}
+
+// overfull finds a resource that the seat asks for and its node lacks.
+func (t *Timeline) overfull(s Seat, span Span) (node int, at Time, ok bool) {
+	l := &t.lines[s.Node]
+	for i := l.step(span.From); i < len(l.at) && l.at[i] < span.Till; i++ {
+		free := l.vector(i, t.width)
+		for r, need := range s.Each {
+			if need > 0 && free[r] < 0 {
+				return s.Node, l.at[i], false
+			}
+		}
+	}
+	return 0, 0, true
+}
+
+func (t *Timeline) add(node int, need batch.Vector, n int, span Span) {
+	span.From = max(span.From, t.from)
+	if span.Till <= span.From {
+		return
+	}
+	l := &t.lines[node]
+	if l.shared {
+		*l = line{at: append([]Time(nil), l.at...), free: append([]batch.Amount(nil), l.free...)}
+	}
+	first := l.split(span.From, t.width)
+	last := len(l.at)
+	if span.Till != Never {
+		last = l.split(span.Till, t.width)
+	}
+	for i := first; i < last; i++ {
+		l.vector(i, t.width).Sub(need, -n)
+	}
+	l.merge(first, last, t.width)
+}
+
+// step is the index of the step that a time lies in.
+func (l *line) step(at Time) int {
+	if n := len(l.at); l.at[n-1] <= at {
+		return n - 1
+	}
+	return max(0, sort.Search(len(l.at), func(i int) bool { return l.at[i] > at })-1)
+}
+
+func (l *line) vector(i, width int) batch.Vector {
+	return batch.Vector(l.free[i*width : (i+1)*width])
+}
+
+// split makes a step begin at a time and returns its index.
+func (l *line) split(at Time, width int) int {
+	i := l.step(at)
+	if l.at[i] == at {
+		return i
+	}
+	l.at = append(l.at, 0)
+	copy(l.at[i+2:], l.at[i+1:])
+	l.at[i+1] = at
+	l.free = append(l.free, l.free[:width]...)
+	copy(l.free[(i+2)*width:], l.free[(i+1)*width:len(l.free)-width])
+	copy(l.vector(i+1, width), l.vector(i, width))
+	return i + 1
+}
+
+// merge drops the borders of a changed stretch where nothing changes any more.
+// The inside keeps its borders: what was added there was the same everywhere.
+func (l *line) merge(first, last, width int) {
+	if last < len(l.at) {
+		l.join(last, width)
+	}
+	l.join(first, width)
+}
+
+func (l *line) join(i, width int) {
+	if i == 0 || i >= len(l.at) {
+		return
+	}
+	before, after := l.vector(i-1, width), l.vector(i, width)
+	for r := range before {
+		if before[r] != after[r] {
+			return
+		}
+	}
+	l.at = append(l.at[:i], l.at[i+1:]...)
+	l.free = append(l.free[:i*width], l.free[(i+1)*width:]...)
+}
