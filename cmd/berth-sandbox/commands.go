@@ -103,7 +103,7 @@ func (c *commands) controller() *cobra.Command {
 	}
 	path := ""
 	start := c.controllerDeed("start", "Start the controller, if it does not run", func(ctx context.Context, s *sandbox.Sandbox) error {
-		return s.WithController(path).StartController(ctx)
+		return s.UsingController(path).StartController(ctx)
 	})
 	start.Flags().StringVar(&path, "controller", "", "path of the controller's program (default: berth-controller beside this program)")
 	command.AddCommand(start,

@@ -179,8 +179,8 @@ func (s *Sandbox) change(ctx context.Context, do func(*builder) error) error {
 	return do(&builder{options: options, log: options.Log, folder: folder, state: state, plane: plane})
 }
 
-// WithController is the sandbox with another program as its controller.
-func (s *Sandbox) WithController(path string) *Sandbox {
+// UsingController is the sandbox with another program as its controller.
+func (s *Sandbox) UsingController(path string) *Sandbox {
 	other := *s
 	other.options.ControllerPath = path
 	return &other

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/berth-dev/berth/pkg/sandbox/servers"
 	"github.com/berth-dev/berth/pkg/sandbox/simulate"
 )
 
@@ -51,7 +52,7 @@ func (s *Sandbox) furnish(ctx context.Context, log io.Writer, begin time.Time) e
 	})
 }
 
-func countNodes(groups []simulate.NodeGroup) int {
+func countNodes(groups []NodeGroup) int {
 	n := 0
 	for _, g := range groups {
 		n += g.Count
@@ -65,7 +66,7 @@ const nodeWriters = 8
 
 // AddNodes adds simulated nodes and returns when all are ready and pods can be
 // scheduled to them.
-func (s *Sandbox) AddNodes(ctx context.Context, g simulate.NodeGroup) error {
+func (s *Sandbox) AddNodes(ctx context.Context, g NodeGroup) error {
 	client, err := kubernetes.NewForConfig(s.config)
 	if err != nil {
 		return err
@@ -79,6 +80,7 @@ func (s *Sandbox) AddNodes(ctx context.Context, g simulate.NodeGroup) error {
 		return err
 	}
 	err = inParallel(len(nodes), nodeWriters, func(i int) error {
+		nodes[i].Status.NodeInfo.KubeletVersion = servers.KubernetesVersion + "-simulated"
 		_, err := client.CoreV1().Nodes().Create(ctx, nodes[i], metav1.CreateOptions{})
 		if err != nil {
 			return fmt.Errorf("create node %s: %w", nodes[i].Name, err)
@@ -107,7 +109,7 @@ func placeOf(nodes []corev1.Node) simulate.Place {
 
 // awaitNodes waits until the group's nodes are ready and have lost the taint
 // that every new node gets until the node controller has seen it ready.
-func (s *Sandbox) awaitNodes(ctx context.Context, client kubernetes.Interface, g simulate.NodeGroup) error {
+func (s *Sandbox) awaitNodes(ctx context.Context, client kubernetes.Interface, g NodeGroup) error {
 	wanted := make(map[string]bool, g.Count)
 	for i := range g.Count {
 		wanted[g.NodeName(i)] = true

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -15,7 +13,6 @@ import (
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/restmapper"
 
@@ -64,7 +61,7 @@ func (s *Sandbox) install(ctx context.Context) error {
 			return err
 		}
 	}
-	return awaitPolicies(ctx, s.config)
+	return awaitPolicies(ctx, s.config, api)
 }
 
 // applier applies objects of any kind.
@@ -99,21 +96,42 @@ func (a *applier) apply(ctx context.Context, objects []*unstructured.Unstructure
 }
 
 func (a *applier) applyOne(ctx context.Context, object *unstructured.Unstructured) error {
+	resource, err := a.resource(object)
+	if err != nil {
+		return err
+	}
+	_, err = resource.Apply(ctx, object.GetName(), object, metav1.ApplyOptions{FieldManager: fieldManager, Force: true})
+	return err
+}
+
+// remove deletes objects.
+func (a *applier) remove(ctx context.Context, objects []*unstructured.Unstructured) error {
+	for _, object := range objects {
+		resource, err := a.resource(object)
+		if err != nil {
+			return err
+		}
+		if err := resource.Delete(ctx, object.GetName(), metav1.DeleteOptions{}); err != nil {
+			return fmt.Errorf("delete %s %s: %w", object.GetKind(), object.GetName(), err)
+		}
+	}
+	return nil
+}
+
+// resource is where objects of this one's kind and namespace are.
+func (a *applier) resource(object *unstructured.Unstructured) (dynamic.ResourceInterface, error) {
 	kind := object.GroupVersionKind()
 	mapping, err := a.mapper.RESTMapping(kind.GroupKind(), kind.Version)
 	if apimeta.IsNoMatchError(err) {
 		a.mapper.Reset() // look again the next time
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
-	options := metav1.ApplyOptions{FieldManager: fieldManager, Force: true}
-	resource := dynamic.ResourceInterface(a.client.Resource(mapping.Resource))
 	if mapping.Scope.Name() == apimeta.RESTScopeNameNamespace {
-		resource = a.client.Resource(mapping.Resource).Namespace(object.GetNamespace())
+		return a.client.Resource(mapping.Resource).Namespace(object.GetNamespace()), nil
 	}
-	_, err = resource.Apply(ctx, object.GetName(), object, options)
-	return err
+	return a.client.Resource(mapping.Resource), nil
 }
 
 var crdResource = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
@@ -151,41 +169,5 @@ func defaultQueues() []*unstructured.Unstructured {
 	return []*unstructured.Unstructured{
 		queue("ClusterQueue", "", map[string]any{}),
 		queue("LocalQueue", metav1.NamespaceDefault, map[string]any{"clusterQueueNames": []any{defaultQueue}}),
-	}
-}
-
-// awaitPolicies waits until the API server evaluates the admission policies,
-// which takes it seconds: a Job that is submitted earlier would start at once,
-// past the queue. Nothing but trying tells.
-func awaitPolicies(ctx context.Context, config *rest.Config) error {
-	api, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		return err
-	}
-	return poll(ctx, "the admission policies to take effect", func(ctx context.Context) error {
-		dryRun := metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}
-		job, err := api.BatchV1().Jobs(metav1.NamespaceDefault).Create(ctx, probeJob(), dryRun)
-		if err != nil {
-			return err
-		}
-		if job.Spec.Suspend == nil || !*job.Spec.Suspend {
-			return errors.New("a labelled Job is not suspended")
-		}
-		return nil
-	})
-}
-
-// probeJob is only ever created in a dry run.
-func probeJob() *batchv1.Job {
-	return &batchv1.Job{
-		ObjectMeta: metav1.ObjectMeta{
-			GenerateName: "berth-sandbox-probe-",
-			Namespace:    metav1.NamespaceDefault,
-			Labels:       map[string]string{berth.QueueLabel: defaultQueue},
-		},
-		Spec: batchv1.JobSpec{Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
-			RestartPolicy: corev1.RestartPolicyNever,
-			Containers:    []corev1.Container{{Name: "main", Image: "none"}},
-		}}},
 	}
 }

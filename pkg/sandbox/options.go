@@ -21,13 +21,16 @@ const (
 	DefaultBlocks = 2
 )
 
+// NodeGroup is a number of like simulated nodes.
+type NodeGroup = simulate.NodeGroup
+
 // Options say what a sandbox shall be. The zero value is the default.
 type Options struct {
 	// Dir is where the sandbox keeps its files. Empty: DefaultDir.
 	Dir string
 	// NodeGroups are the simulated nodes. Nil: DefaultNodeGroup; empty, not
 	// nil: none.
-	NodeGroups []simulate.NodeGroup
+	NodeGroups []NodeGroup
 	// Queues says whether a ClusterQueue and a LocalQueue `default` are made in
 	// the namespace `default`.
 	Queues Queues
@@ -63,9 +66,9 @@ const (
 )
 
 // DefaultNodeGroup is n nodes with g GPUs each in the default topology.
-func DefaultNodeGroup(n, g int) simulate.NodeGroup {
+func DefaultNodeGroup(n, g int) NodeGroup {
 	racks := min(DefaultRacks, n)
-	return simulate.NodeGroup{
+	return NodeGroup{
 		Prefix:    "node",
 		Count:     n,
 		Resources: map[string]simulate.Amount{simulate.GPUResource: simulate.Amount(fmt.Sprint(g))},
@@ -80,7 +83,7 @@ func (o Options) filled() Options {
 		o.Dir = DefaultDir
 	}
 	if o.NodeGroups == nil {
-		o.NodeGroups = []simulate.NodeGroup{DefaultNodeGroup(DefaultNodes, DefaultGPUs)}
+		o.NodeGroups = []NodeGroup{DefaultNodeGroup(DefaultNodes, DefaultGPUs)}
 	}
 	if o.Log == nil {
 		o.Log = io.Discard

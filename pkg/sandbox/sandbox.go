@@ -62,6 +62,13 @@ func Up(ctx context.Context, options Options) (*Sandbox, error) {
 	if err := options.check(); err != nil {
 		return nil, err
 	}
+	if options.Berth == WithController {
+		path, err := findController(options.ControllerPath)
+		if err != nil {
+			return nil, err // before minutes are spent on a build
+		}
+		options.ControllerPath = path
+	}
 	bin, err := servers.Ensure(ctx, options.Log)
 	if err != nil {
 		return nil, err
@@ -79,7 +86,7 @@ func Up(ctx context.Context, options Options) (*Sandbox, error) {
 		return nil, err
 	}
 	if old != nil && old.runs() {
-		fmt.Fprintf(options.Log, "A sandbox runs in %s already; left as it is.\n", folder.path)
+		fmt.Fprintf(options.Log, "A sandbox runs in %s already; left as it is%s.\n", folder.path, old.controllerNote())
 		return newSandbox(folder.path, old, options)
 	}
 	if old != nil {
@@ -100,14 +107,6 @@ func Up(ctx context.Context, options Options) (*Sandbox, error) {
 
 func (b *builder) up(ctx context.Context) (*Sandbox, error) {
 	begin := time.Now()
-	controller := ""
-	if b.options.Berth == WithController {
-		path, err := findController(b.options.ControllerPath)
-		if err != nil {
-			return nil, err
-		}
-		controller = path
-	}
 	if err := b.boot(ctx); err != nil {
 		return nil, err
 	}
@@ -119,8 +118,8 @@ func (b *builder) up(ctx context.Context) (*Sandbox, error) {
 	if err := sandbox.furnish(ctx, b.log, begin); err != nil {
 		return nil, err
 	}
-	if controller != "" {
-		if err := b.startController(ctx, sandbox, controller); err != nil {
+	if b.options.Berth == WithController {
+		if err := b.startController(ctx, sandbox, b.options.ControllerPath); err != nil {
 			return nil, err
 		}
 		fmt.Fprintf(b.log, "Berth's controller is up (%s).\n", since(begin))
@@ -149,8 +148,11 @@ func Open(dir string) (*Sandbox, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s == nil || s.Phase != phaseRunning {
+	switch {
+	case s == nil:
 		return nil, fmt.Errorf("%w in %s; start one with: berth-sandbox up", ErrNotRunning, options.Dir)
+	case s.Phase != phaseRunning:
+		return nil, fmt.Errorf("%w in %s: one is being started, or its start was killed, and then berth-sandbox up or down cleans up", ErrNotRunning, options.Dir)
 	}
 	return newSandbox(path, s, options)
 }
@@ -231,4 +233,12 @@ func (s *state) runs() bool {
 		}
 	}
 	return true
+}
+
+// controllerNote mentions a controller that was there and is not.
+func (s *state) controllerNote() string {
+	if c := s.component(Controller); c != nil && !c.Alive() {
+		return " (its controller does not run: berth-sandbox controller start)"
+	}
+	return ""
 }

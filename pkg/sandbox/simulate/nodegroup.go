@@ -6,7 +6,6 @@ package simulate
 import (
 	"fmt"
 	"maps"
-	"slices"
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
@@ -107,7 +106,7 @@ func Nodes(g NodeGroup, base Place) ([]*corev1.Node, error) {
 				Allocatable: capacity,
 				Conditions:  readyConditions(),
 				Addresses:   []corev1.NodeAddress{{Type: corev1.NodeHostName, Address: name}},
-				NodeInfo:    corev1.NodeSystemInfo{Architecture: "amd64", OperatingSystem: "linux", KubeletVersion: "simulated"},
+				NodeInfo:    corev1.NodeSystemInfo{Architecture: "amd64", OperatingSystem: "linux"},
 			},
 		})
 	}
@@ -167,14 +166,13 @@ func (g NodeGroup) taints() []corev1.Taint {
 }
 
 func readyConditions() []corev1.NodeCondition {
-	fine := []corev1.NodeCondition{
+	return []corev1.NodeCondition{
 		{Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "KubeletReady", Message: "simulated node"},
 		{Type: corev1.NodeMemoryPressure, Status: corev1.ConditionFalse, Reason: "KubeletHasSufficientMemory", Message: "simulated node"},
 		{Type: corev1.NodeDiskPressure, Status: corev1.ConditionFalse, Reason: "KubeletHasNoDiskPressure", Message: "simulated node"},
 		{Type: corev1.NodePIDPressure, Status: corev1.ConditionFalse, Reason: "KubeletHasSufficientPID", Message: "simulated node"},
 		{Type: corev1.NodeNetworkUnavailable, Status: corev1.ConditionFalse, Reason: "RouteCreated", Message: "simulated node"},
 	}
-	return slices.Clone(fine)
 }
 
 // padded is i with as many digits as the last of n numbers has, at least min.
