@@ -19,6 +19,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/yaml"
 )
 
@@ -70,16 +71,18 @@ func read(name string) ([]*unstructured.Unstructured, error) {
 	var objects []*unstructured.Unstructured
 	decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(content), 4096)
 	for {
-		object := &unstructured.Unstructured{}
-		err := decoder.Decode(&object.Object)
+		var document runtime.RawExtension
+		err := decoder.Decode(&document)
 		if errors.Is(err, io.EOF) {
 			return objects, nil
 		}
 		if err != nil {
 			return nil, fmt.Errorf("read %s: %w", name, err)
 		}
-		if len(object.Object) > 0 {
-			objects = append(objects, object)
+		object := &unstructured.Unstructured{}
+		if err := object.UnmarshalJSON(document.Raw); err != nil {
+			return nil, fmt.Errorf("read %s: %w", name, err)
 		}
+		objects = append(objects, object)
 	}
 }
