@@ -5,6 +5,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/berth-dev/berth/apis/berth/v1alpha1"
@@ -15,6 +16,7 @@ import (
 // The reasons of the Events that Berth writes onto Jobs and Pods.
 const (
 	EventQueued   = "Queued"
+	EventWaiting  = "Waiting"
 	EventPlanned  = "Planned"
 	EventStarted  = "Started"
 	EventStopping = "Stopping"
@@ -30,6 +32,9 @@ func (a *Applier) tell(before, after *v1alpha1.QueuedWorkload, d decision) {
 	owner := ownerReference(after)
 	if owner == nil {
 		return
+	}
+	if len(before.Status.Conditions) == 0 && (d.start != nil || d.wait != nil) {
+		a.recorder.Eventf(owner, nil, corev1.EventTypeNormal, EventQueued, "Queue", "queued in LocalQueue %s", before.Spec.QueueName)
 	}
 	switch {
 	case d.start != nil:
@@ -47,12 +52,11 @@ func (a *Applier) tell(before, after *v1alpha1.QueuedWorkload, d decision) {
 	}
 }
 
-// tellWait tells of the first verdict, of the first planned start, and of one
-// that has moved by more than a minute.
+// tellWait tells why a workload waits when that changes, of the first planned
+// start, and of one that has moved by more than a minute.
 func (a *Applier) tellWait(owner *corev1.ObjectReference, before *v1alpha1.QueuedWorkload, verdict batch.Verdict) {
-	if len(before.Status.Conditions) == 0 {
-		a.recorder.Eventf(owner, nil, corev1.EventTypeNormal, EventQueued, "Queue", "%s",
-			fmt.Sprintf("waits in LocalQueue %s (%s): %s", before.Spec.QueueName, verdict.Reason, verdict.Message))
+	if old := meta.FindStatusCondition(before.Status.Conditions, v1alpha1.ConditionPending); old == nil || old.Reason != string(verdict.Reason) {
+		a.recorder.Eventf(owner, nil, corev1.EventTypeNormal, EventWaiting, "Wait", "%s: %s", verdict.Reason, verdict.Message)
 	}
 	if verdict.PlannedStart.IsZero() {
 		return
