@@ -87,6 +87,9 @@ type Stats struct {
 	Planned    int // of those, with a planned start
 	Waiting    int // all that wait
 	Running    int // all that hold an allocation
+	// Unsettled says that the plan was gone over as often as it may be, and
+	// something could still have moved earlier.
+	Unsettled bool
 }
 
 // QueueSummary is what a queue holds and what waits for it.

@@ -109,18 +109,26 @@ const PodsMax = math.MaxInt32
 
 // Pods is how many pods that ask for need fit into v; PodsMax if they ask for
 // nothing. A node that is overfull has room for none.
-func (v Vector) Pods(need Vector) int {
-	most := Amount(PodsMax)
+func (v Vector) Pods(need Vector) int { return v.PodsUpTo(need, PodsMax) }
+
+// PodsUpTo is Pods, or most if there is room for more than that. The planner
+// asks it more often than anything else, hence the detour around a division.
+func (v Vector) PodsUpTo(need Vector, most int) int {
 	for i, amount := range need {
 		if amount <= 0 {
 			continue
 		}
-		if v[i] < amount {
+		switch rest := v[i] - amount; {
+		case rest < 0:
 			return 0
+		case most <= 1:
+		case rest < amount:
+			most = 1
+		default:
+			most = int(min(Amount(most), v[i]/amount))
 		}
-		most = min(most, v[i]/amount)
 	}
-	return int(most)
+	return most
 }
 
 // Sub takes n times the amounts of other away from v, in place.

@@ -34,6 +34,7 @@ func (p *pass) backfill() {
 			return
 		}
 	}
+	p.plan.Stats.Unsettled = true
 }
 
 // greedy starts whatever fits now, in order, beside what is on p.full.
@@ -180,15 +181,17 @@ func (p *pass) earliest(c *contender, floors floors) {
 		if c.placed && from >= c.start {
 			continue
 		}
-		place, ok := p.full.Earliest(c.need(i), from)
+		till := timeline.Never
+		if c.placed {
+			till = c.start
+		}
+		place, ok := p.full.Earliest(c.need(i), from, till)
 		if !ok {
-			floors[key] = timeline.Never
+			floors[key] = till
 			continue
 		}
 		floors[key] = place.From
-		if !c.placed || place.From < c.start {
-			c.settle(i, place)
-		}
+		c.settle(i, place)
 	}
 	if c.placed {
 		p.full.Hold(c.place)
@@ -198,14 +201,11 @@ func (p *pass) earliest(c *contender, floors floors) {
 // fill is the second way through a round: in order, each may move earlier into
 // space that nobody holds, again and again until nothing moves.
 func (p *pass) fill(waiting []*contender) {
+	f := floors{}
 	for range roundsMax {
 		moved := false
-		f := filling{stuck: map[needKey]timeline.Time{}}
 		for _, c := range waiting {
-			if p.advance(c, &f) {
-				moved = true
-				clear(f.stuck)
-			}
+			moved = p.advance(c, f) || moved
 		}
 		if !moved {
 			return
@@ -213,61 +213,74 @@ func (p *pass) fill(waiting []*contender) {
 	}
 }
 
-// filling remembers, until something moves, when a request could begin at the
-// earliest beside all holds.
-type filling struct{ stuck map[needKey]timeline.Time }
-
 // advance moves one contender to an earlier start, if there is one.
-func (p *pass) advance(c *contender, f *filling) bool {
+func (p *pass) advance(c *contender, f floors) bool {
 	if c.placed && c.start == p.from {
 		return false
 	}
-	if !p.mayAdvance(c, f) {
+	till := timeline.Never
+	if c.placed {
+		till = c.start
+	}
+	option, place, ok := p.sooner(c, f, till)
+	if !ok && (!c.placed || !p.ownHelps(c)) {
 		return false
 	}
 	old := *c
 	if old.placed {
+		// Its own hold is out of its way.
 		p.full.Release(old.place)
+		option, place, ok = p.sooner(c, floors{}, till)
 	}
-	c.placed = false
-	p.earliest(c, floors{})
-	if !old.placed {
-		return c.placed
+	if !ok {
+		p.full.Hold(old.place)
+		return false
 	}
-	if c.placed && c.start < old.start {
-		return true
+	c.settle(option, place)
+	p.full.Hold(place)
+	if old.placed {
+		f.lower(old.place)
 	}
-	if c.placed {
-		p.full.Release(c.place)
-	}
-	*c = old
-	p.full.Hold(c.place)
-	return false
+	return true
 }
 
-// mayAdvance says quickly, for most that cannot, that there is no earlier
-// start: neither beside all holds, its own included, nor with the help of its
-// own, which helps only if one of its nodes has room just before it.
-func (p *pass) mayAdvance(c *contender, f *filling) bool {
-	first, ok := f.stuck[c.key]
-	if !ok {
-		first = timeline.Never
-		for i := range c.options {
-			if place, ok := p.full.Earliest(c.need(i), p.from); ok {
-				first = min(first, place.From)
-			}
+// sooner is the earliest place before a time, beside all holds.
+func (p *pass) sooner(c *contender, f floors, till timeline.Time) (option int, place timeline.Place, ok bool) {
+	for i := range c.options {
+		key := floorKey{needKey: c.key, option: i}
+		from := max(p.from, f[key])
+		if from >= till {
+			continue
 		}
-		f.stuck[c.key] = first
+		earlier, found := p.full.Earliest(c.need(i), from, till)
+		if !found {
+			f[key] = till
+			continue
+		}
+		f[key] = earlier.From
+		option, place, ok, till = i, earlier, true, earlier.From
 	}
-	if !c.placed {
-		return first != timeline.Never
+	return option, place, ok
+}
+
+// lower takes into account that a place was given back: a run of a length may
+// now begin as early as that much before it.
+func (f floors) lower(given timeline.Place) {
+	for key, floor := range f { //order:any each floor by itself
+		first := timeline.Time(0)
+		if key.long != timeline.Forever {
+			first = max(0, given.From-timeline.Time(key.long)+1)
+		}
+		f[key] = min(floor, first)
 	}
-	if first < c.start {
-		return true
-	}
+}
+
+// ownHelps says whether a contender's own hold may be in its way: only if one
+// of its nodes has room just before it.
+func (p *pass) ownHelps(c *contender) bool {
 	just := timeline.Span{From: c.start - 1, Till: c.start}
 	return slices.ContainsFunc(c.place.Seats, func(s timeline.Seat) bool {
-		return p.full.Free(s.Node, just).Pods(s.Each) > 0
+		return p.full.Free(s.Node, just).PodsUpTo(s.Each, 1) > 0
 	})
 }
 

@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -19,6 +20,7 @@ type fleet struct {
 
 	masks  map[maskKey]*mask
 	shapes map[shapeKey]*shape
+	doors  map[batch.QueueName]string
 }
 
 type maskKey struct {
@@ -35,10 +37,20 @@ type mask struct {
 
 type shapeKey struct {
 	shape string
-	queue batch.QueueName
+	door  string
 }
 
-// shape is what is known of all workloads that ask for the same in one queue.
+// door is the same text for queues that let the same work onto the same nodes.
+func (f *fleet) door(q *batch.Queue) string {
+	if text, ok := f.doors[q.Name]; ok {
+		return text
+	}
+	text := fmt.Sprintf("%q %d %d %d", q.Flavors, q.MinNodes, q.MaxNodes, q.MaxPods)
+	f.doors[q.Name] = text
+	return text
+}
+
+// shape is what is known of all workloads that ask for the same at one door.
 type shape struct {
 	options []option
 	never   batch.Verdict // NeverFits, or empty
@@ -75,6 +87,7 @@ func newFleet(p *pass) *fleet {
 		index:   make(map[batch.NodeName]int, len(p.Nodes)),
 		masks:   map[maskKey]*mask{},
 		shapes:  map[shapeKey]*shape{},
+		doors:   map[batch.QueueName]string{},
 	}
 	for i, view := range p.Nodes {
 		f.capacity = append(f.capacity, f.catalog.Vector(view.Node.Capacity))
@@ -129,7 +142,9 @@ func (p *pass) contender(w *batch.Waiting, q *batch.Queue) (*contender, batch.Ve
 	}
 	s := p.shape(w, q)
 	if s.never.Reason != "" {
-		return nil, s.never
+		never := s.never
+		never.Facts.Queue = q.Name
+		return nil, never
 	}
 	c := &contender{
 		waiting: w, queue: q, long: long, options: s.options, via: batch.ViaOrder,
@@ -143,7 +158,7 @@ func (p *pass) contender(w *batch.Waiting, q *batch.Queue) (*contender, batch.Ve
 }
 
 func (p *pass) shape(w *batch.Waiting, q *batch.Queue) *shape {
-	key := shapeKey{shape: w.Shape, queue: q.Name}
+	key := shapeKey{shape: w.Shape, door: p.fleet.door(q)}
 	s, ok := p.fleet.shapes[key]
 	if !ok {
 		s = p.newShape(w.Workload.PodSets, q)

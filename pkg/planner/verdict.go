@@ -9,24 +9,26 @@ import (
 )
 
 // verdicts says of each contender why it waits. Answers are the same for equal
-// requests, and are worked out once.
+// requests, and are worked out once: beside what runs alone, room only grows,
+// so that the time for which it is asked makes no difference.
 type verdicts struct {
 	p     *pass
-	known map[needKey]batch.Verdict
+	known map[*shape]batch.Verdict
 	moved map[*contender]string
 }
 
 func newVerdicts(p *pass) *verdicts {
-	return &verdicts{p: p, known: map[needKey]batch.Verdict{}, moved: map[*contender]string{}}
+	return &verdicts{p: p, known: map[*shape]batch.Verdict{}, moved: map[*contender]string{}}
 }
 
 // verdict is for the contender at an index of the order.
 func (v *verdicts) verdict(c *contender, index int) batch.Verdict {
-	verdict, ok := v.known[c.key]
+	verdict, ok := v.known[c.key.shape]
 	if !ok {
 		verdict = v.judge(c)
-		v.known[c.key] = verdict
+		v.known[c.key.shape] = verdict
 	}
+	verdict.Facts.Queue = c.queue.Name
 	verdict.Position = index + 1
 	if c.placed {
 		verdict.PlannedStart = timeOf(c.start)
@@ -37,6 +39,10 @@ func (v *verdicts) verdict(c *contender, index int) batch.Verdict {
 		verdict.Reason = batch.ReasonNotPlanned
 		verdict.Facts.Limit = batch.Amount(p.Policy.Depth)
 	}
+	if last := c.workload().LastVerdict; last != nil && verdict.SameAnswer(*last) {
+		return verdict // nobody will read the rest
+	}
+	verdict.Facts.Asked = asks(c.workload().PodSets)
 	if verdict.Reason == batch.ReasonPriority {
 		verdict.Facts.Ahead, verdict.Facts.First = v.ahead(c, index)
 	}
@@ -50,7 +56,7 @@ func (v *verdicts) judge(c *contender) batch.Verdict {
 	if c.key.shape.absent {
 		return verdictOf(batch.ReasonNodesUnavailable, c.key.shape.facts)
 	}
-	facts := batch.Facts{Queue: c.queue.Name, Asked: asks(c.workload().PodSets)}
+	facts := batch.Facts{}
 	inTotal := false
 	for i := range c.options {
 		need := c.need(i)
@@ -91,7 +97,7 @@ func (p *pass) enoughInTotal(need timeline.Need) bool {
 func (p *pass) totals(need timeline.Need) (free, asked batch.Vector) {
 	asked = make(batch.Vector, p.fleet.catalog.Len())
 	free = make(batch.Vector, p.fleet.catalog.Len())
-	seen := map[int32]bool{}
+	seen := make([]bool, len(p.Nodes))
 	for i := range need.Sets {
 		asked.Sub(need.Sets[i].Each, -need.Sets[i].Pods)
 		for _, node := range need.Sets[i].Nodes {
@@ -99,7 +105,7 @@ func (p *pass) totals(need timeline.Need) (free, asked batch.Vector) {
 				continue
 			}
 			seen[node] = true
-			span := timeline.SpanOf(p.from, need.Long)
+			span := timeline.SpanOf(p.from, 1)
 			for r, amount := range p.line.Free(int(node), span) {
 				free[r] += max(amount, 0)
 			}
@@ -124,11 +130,11 @@ func (v *verdicts) scarce(c *contender, facts *batch.Facts) {
 // ahead counts the higher-ranked planned starts on nodes that the contender
 // could use.
 func (v *verdicts) ahead(c *contender, index int) (n int, first string) {
-	mine := map[int]bool{}
+	mine := make([]bool, len(v.p.Nodes))
 	for _, o := range c.options {
 		for _, s := range o.sets {
 			for _, node := range s.Nodes {
-				mine[int(node)] = true
+				mine[node] = true
 			}
 		}
 	}

@@ -1,8 +1,7 @@
 package timeline
 
 import (
-	"cmp"
-	"slices"
+	"container/heap"
 
 	"github.com/berth-dev/berth/pkg/batch"
 )
@@ -28,28 +27,52 @@ type change struct {
 	delta int
 }
 
+// changeQueue is a heap of changes, the first in time on top.
+type changeQueue []change
+
+func (q changeQueue) Len() int           { return len(q) }
+func (q changeQueue) Less(i, j int) bool { return q[i].at < q[j].at }
+func (q changeQueue) Swap(i, j int)      { q[i], q[j] = q[j], q[i] }
+
+// Push is never called: the queue is made whole and only taken from.
+func (q *changeQueue) Push(any) { panic("timeline: push to a queue that only shrinks") }
+
+// Pop is never called: see drop.
+func (q *changeQueue) Pop() any { panic("timeline: pop boxes what it returns, use drop") }
+
+// drop takes the first change off.
+func (q *changeQueue) drop() {
+	old := *q
+	last := len(old) - 1
+	old[0] = old[last]
+	*q = old[:last]
+	if last > 0 {
+		heap.Fix(q, 0)
+	}
+}
+
 // scratch is memory that is used again.
 type scratch struct {
 	changes    []change
 	candidates []candidate
 }
 
-// Earliest is the first place, not before from, at which a gang fits; false if
-// it never does.
+// Earliest is the first place, not before from and before till, at which a gang
+// fits; false if there is none.
 //
 // A set alone fits where the pods that could begin on each node add up. That
 // is exact for one set; with several it is a bound from below, and the places
 // from there on are tried one by one.
-func (t *Timeline) Earliest(need Need, from Time) (Place, bool) {
+func (t *Timeline) Earliest(need Need, from, till Time) (Place, bool) {
 	at := max(from, t.from)
 	for i := range need.Sets {
-		first, ok := t.earliestSet(&need.Sets[i], need.Long, at)
+		first, ok := t.earliestSet(&need.Sets[i], need.Long, Span{From: at, Till: till})
 		if !ok {
 			return Place{}, false
 		}
 		at = first
 	}
-	for {
+	for at < till {
 		if place, ok := t.At(need, at); ok {
 			return place, true
 		}
@@ -59,32 +82,42 @@ func (t *Timeline) Earliest(need Need, from Time) (Place, bool) {
 		}
 		at = next
 	}
+	return Place{}, false
 }
 
-// earliestSet is the first time from which a set fits, others aside.
-func (t *Timeline) earliestSet(s *Set, long Long, from Time) (Time, bool) {
+// earliestSet is the first time in a span at which a set fits, others aside.
+func (t *Timeline) earliestSet(s *Set, long Long, in Span) (Time, bool) {
+	if in.From >= in.Till {
+		return 0, false
+	}
 	if s.Pods == 0 {
-		return from, true
+		return in.From, true
 	}
 	changes := t.scratch.changes[:0]
 	room := 0
 	for _, node := range s.Nodes {
 		begin := len(changes)
-		changes = t.lines[node].starts(changes, startsOf{set: s, long: long, from: from, width: t.width})
-		if len(changes) > begin && changes[begin].at == from {
+		changes = t.lines[node].starts(changes, startsOf{set: s, long: long, in: in, width: t.width})
+		if len(changes) > begin && changes[begin].at == in.From {
 			room += changes[begin].delta
 			changes = append(changes[:begin], changes[begin+1:]...)
 		}
 	}
 	t.scratch.changes = changes
 	if room >= s.Pods {
-		return from, true
+		return in.From, true
 	}
-	slices.SortFunc(changes, func(a, b change) int { return cmp.Compare(a.at, b.at) })
-	for i, c := range changes {
-		room += c.delta
-		if last := i+1 == len(changes) || changes[i+1].at != c.at; last && room >= s.Pods {
-			return c.at, true
+	// The first changes mostly decide, so they are taken from a heap.
+	queue := changeQueue(changes)
+	heap.Init(&queue)
+	for len(queue) > 0 {
+		at := queue[0].at
+		for len(queue) > 0 && queue[0].at == at {
+			room += queue[0].delta
+			queue.drop()
+		}
+		if room >= s.Pods {
+			return at, true
 		}
 	}
 	return 0, false
@@ -94,16 +127,20 @@ func (t *Timeline) earliestSet(s *Set, long Long, from Time) (Time, bool) {
 type startsOf struct {
 	set   *Set
 	long  Long
-	from  Time
+	in    Span
 	width int
 }
 
-func (s *Set) pods(free batch.Vector) int {
-	n := min(free.Pods(s.Each), s.Pods)
+// most is how many pods of the set one node takes at most.
+func (s *Set) most() int {
 	if s.PerNode > 0 {
-		n = min(n, s.PerNode)
+		return min(s.PerNode, s.Pods)
 	}
-	return n
+	return s.Pods
+}
+
+func (s *Set) pods(free batch.Vector) int {
+	return free.PodsUpTo(s.Each, s.most())
 }
 
 // starts appends how the number of pods that could begin on this node changes
@@ -118,10 +155,10 @@ func (l *line) starts(changes []change, q startsOf) []change {
 			now = n
 		}
 	}
-	for i := l.step(q.from); i < len(l.at); i++ {
-		begin, end := max(l.at[i], q.from), Never
+	for i := l.step(q.in.From); i < len(l.at) && l.at[i] < q.in.Till; i++ {
+		begin, end := max(l.at[i], q.in.From), q.in.Till
 		if i+1 < len(l.at) {
-			end = l.at[i+1]
+			end = min(end, l.at[i+1])
 		}
 		n := q.set.pods(l.vector(i, q.width))
 		j := i + 1

@@ -154,23 +154,21 @@ func fullest(candidates []candidate, n int) int {
 // candidates are the nodes that take at least one pod of the set over the span.
 func (t *Timeline) candidates(s *Set, span Span) []candidate {
 	found := t.scratch.candidates[:0]
+	most := s.most()
 	for _, node := range s.Nodes {
 		l := &t.lines[node]
 		i := l.step(span.From)
 		free := l.vector(i, t.width)
 		room := free.Pods(s.Each)
 		for j := i + 1; room > 0 && j < len(l.at) && l.at[j] < span.Till; j++ {
-			room = min(room, l.vector(j, t.width).Pods(s.Each))
+			room = l.vector(j, t.width).PodsUpTo(s.Each, room)
 		}
 		if room == 0 {
 			continue
 		}
-		take := min(room, s.Pods)
-		if s.PerNode > 0 {
-			take = min(take, s.PerNode)
-		}
-		c := candidate{node: node, take: take, room: room, used: !slices.Equal(free, t.capacity[node]), since: l.at[i]}
-		for ; i > 0 && l.vector(i-1, t.width).Pods(s.Each) >= room; i-- {
+		c := candidate{node: node, take: min(room, most), room: room, since: l.at[i]}
+		c.used = !slices.Equal(free, t.capacity[node])
+		for ; i > 0 && l.vector(i-1, t.width).PodsUpTo(s.Each, room) >= room; i-- {
 			c.since = l.at[i-1]
 		}
 		found = append(found, c)
