@@ -30,7 +30,7 @@ const Namespace = "berth-system"
 // runs as. The admission policies know it by name.
 const ControllerServiceAccount = "berth-controller"
 
-//go:embed crd/*.yaml policy/*.yaml rbac/*.yaml manager/namespace.yaml
+//go:embed crd/*.yaml policy/*.yaml rbac/*.yaml manager/namespace.yaml samples/*.yaml
 var files embed.FS
 
 // folders in the order in which their objects are applied: an object comes
@@ -61,6 +61,9 @@ func Objects() ([]*unstructured.Unstructured, error) {
 	}
 	return objects, nil
 }
+
+// Sample returns the objects of one file of config/samples, as they stand there.
+func Sample(file string) ([]*unstructured.Unstructured, error) { return read("samples/" + file) }
 
 // read returns the objects of one embedded file.
 func read(name string) ([]*unstructured.Unstructured, error) {
