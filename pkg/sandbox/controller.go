@@ -11,7 +11,6 @@ import (
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/berth-dev/berth/config"
@@ -97,7 +96,7 @@ func (b *builder) tryController(ctx context.Context, path, kubeconfig string) er
 
 // controllerToken asks for a token of the controller's service account.
 func controllerToken(ctx context.Context, s *Sandbox) (string, error) {
-	api, err := kubernetes.NewForConfig(s.config)
+	api, err := s.typed()
 	if err != nil {
 		return "", err
 	}

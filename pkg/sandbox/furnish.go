@@ -67,7 +67,7 @@ const nodeWriters = 8
 // AddNodes adds simulated nodes and returns when all are ready and pods can be
 // scheduled to them.
 func (s *Sandbox) AddNodes(ctx context.Context, g NodeGroup) error {
-	client, err := kubernetes.NewForConfig(s.config)
+	client, err := s.typed()
 	if err != nil {
 		return err
 	}
@@ -114,7 +114,9 @@ func (s *Sandbox) awaitNodes(ctx context.Context, client kubernetes.Interface, g
 	for i := range g.Count {
 		wanted[g.NodeName(i)] = true
 	}
-	return poll(ctx, "nodes to be ready", func(ctx context.Context) error {
+	// Not so often that the asking slows down what is waited for.
+	every := pollInterval + time.Duration(g.Count)*time.Millisecond/2
+	return pollEvery(ctx, every, "nodes to be ready", func(ctx context.Context) error {
 		// From the API server's memory: this is asked several times a second.
 		list, err := client.CoreV1().Nodes().List(ctx, metav1.ListOptions{ResourceVersion: "0"})
 		if err != nil {
@@ -144,7 +146,7 @@ func nodeUsable(node *corev1.Node) bool {
 
 // awaitServiceAccount waits for the account without which no pod is let in.
 func (s *Sandbox) awaitServiceAccount(ctx context.Context) error {
-	client, err := kubernetes.NewForConfig(s.config)
+	client, err := s.typed()
 	if err != nil {
 		return err
 	}
@@ -159,6 +161,10 @@ const pollInterval = 100 * time.Millisecond
 
 // poll asks until the answer is nil. An answer that no waiting changes ends it.
 func poll(ctx context.Context, what string, ask func(context.Context) error) error {
+	return pollEvery(ctx, pollInterval, what, ask)
+}
+
+func pollEvery(ctx context.Context, interval time.Duration, what string, ask func(context.Context) error) error {
 	for {
 		err := ask(ctx)
 		if err == nil {
@@ -170,7 +176,7 @@ func poll(ctx context.Context, what string, ask func(context.Context) error) err
 		select {
 		case <-ctx.Done():
 			return fmt.Errorf("wait for %s: %w (last: %w)", what, ctx.Err(), err)
-		case <-time.After(pollInterval):
+		case <-time.After(interval):
 		}
 	}
 }

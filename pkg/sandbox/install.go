@@ -61,7 +61,7 @@ func (s *Sandbox) install(ctx context.Context) error {
 			return err
 		}
 	}
-	return awaitPolicies(ctx, s.config, api)
+	return s.awaitPolicies(ctx, api)
 }
 
 // applier applies objects of any kind.

@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
@@ -63,4 +65,13 @@ func restConfig(kubeconfig string) (*rest.Config, error) {
 	}
 	config.QPS = -1
 	return config, nil
+}
+
+// typed is a client for Kubernetes' own kinds, in their binary form: a thousand
+// nodes are read in a fifth of the time that JSON takes.
+func (s *Sandbox) typed() (kubernetes.Interface, error) {
+	config := rest.CopyConfig(s.config)
+	config.ContentType = runtime.ContentTypeProtobuf
+	config.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
+	return kubernetes.NewForConfig(config)
 }

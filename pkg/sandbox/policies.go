@@ -15,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
 
 	berth "github.com/berth-dev/berth/apis/berth/v1alpha1"
 )
@@ -32,7 +31,7 @@ const probeName = "berth-sandbox-probe"
 // past the queue. Nothing but trying tells. Two things are tried in dry runs:
 // a policy that was made last (see probe.yaml), and a Job, because the policies
 // about queues refuse everything until their queues are read.
-func awaitPolicies(ctx context.Context, config *rest.Config, api *applier) error {
+func (s *Sandbox) awaitPolicies(ctx context.Context, api *applier) error {
 	probes, err := probeObjects()
 	if err != nil {
 		return err
@@ -40,7 +39,7 @@ func awaitPolicies(ctx context.Context, config *rest.Config, api *applier) error
 	if err := api.apply(ctx, probes); err != nil {
 		return err
 	}
-	client, err := kubernetes.NewForConfig(config)
+	client, err := s.typed()
 	if err != nil {
 		return err
 	}

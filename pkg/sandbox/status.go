@@ -10,7 +10,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/kubernetes"
 
 	berth "github.com/berth-dev/berth/apis/berth/v1alpha1"
 	"github.com/berth-dev/berth/pkg/sandbox/process"
@@ -105,7 +104,7 @@ func componentStatus(ctx context.Context, probe *prober, c *componentState) Comp
 
 // readCluster reads nodes and queues.
 func (s *Sandbox) readCluster(ctx context.Context, status *Status) error {
-	api, err := kubernetes.NewForConfig(s.config)
+	api, err := s.typed()
 	if err != nil {
 		return err
 	}
