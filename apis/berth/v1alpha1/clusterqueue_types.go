@@ -74,7 +74,7 @@ type QueueFlavor struct {
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
-	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`
 	Name string `json:"name,omitempty"`
 }
 
@@ -95,7 +95,7 @@ type QueueWalltime struct {
 }
 
 // QueueSize bounds a single workload.
-// +kubebuilder:validation:XValidation:rule="!has(self.minNodes) || !has(self.maxNodes) || self.minNodes <= self.maxNodes",message="minNodes must not be above maxNodes"
+// +kubebuilder:validation:XValidation:rule="!has(self.minNodes) || !has(self.maxNodes) || self.minNodes <= self.maxNodes",message="minNodes is above maxNodes, so nothing could use the queue: lower spec.size.minNodes or raise spec.size.maxNodes",fieldPath=".minNodes"
 type QueueSize struct {
 	// minNodes is the smallest number of nodes that a workload must need.
 	// Left out: 0.
@@ -124,6 +124,8 @@ type QueueAccess struct {
 	// namespaceSelector picks, by their labels, the namespaces whose work is
 	// let in; work of others waits with the reason AccessDenied. Left out: all.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="!has(self.matchExpressions) || self.matchExpressions.all(e, e.operator in ['In', 'NotIn', 'Exists', 'DoesNotExist'])",message="an operator must be In, NotIn, Exists or DoesNotExist",fieldPath=".matchExpressions"
+	// +kubebuilder:validation:XValidation:rule="!has(self.matchExpressions) || self.matchExpressions.all(e, (e.operator in ['In', 'NotIn']) == (has(e.values) && size(e.values) > 0))",message="In and NotIn need values, Exists and DoesNotExist take none",fieldPath=".matchExpressions"
 	NamespaceSelector *metav1.LabelSelector `json:"namespaceSelector,omitempty"`
 }
 

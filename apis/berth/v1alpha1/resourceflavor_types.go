@@ -10,12 +10,19 @@ type ResourceFlavorSpec struct {
 	// nodeSelector picks the nodes of the flavor by their labels. Left out, or
 	// empty: all nodes.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="!has(self.matchExpressions) || self.matchExpressions.all(e, e.operator in ['In', 'NotIn', 'Exists', 'DoesNotExist'])",message="an operator must be In, NotIn, Exists or DoesNotExist",fieldPath=".matchExpressions"
+	// +kubebuilder:validation:XValidation:rule="!has(self.matchExpressions) || self.matchExpressions.all(e, (e.operator in ['In', 'NotIn']) == (has(e.values) && size(e.values) > 0))",message="In and NotIn need values, Exists and DoesNotExist take none",fieldPath=".matchExpressions"
 	NodeSelector *metav1.LabelSelector `json:"nodeSelector,omitempty"`
 
 	// tolerations are added to the pods that run in this flavor. Left out: none.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:items:XValidation:rule="!has(self.operator) || self.operator in ['Exists', 'Equal']",messageExpression="'operator is ' + self.operator + ': it must be Exists or Equal'",fieldPath=".operator"
+	// +kubebuilder:validation:items:XValidation:rule="!has(self.effect) || self.effect in ['NoSchedule', 'PreferNoSchedule', 'NoExecute']",messageExpression="'effect is ' + self.effect + ': it must be NoSchedule, PreferNoSchedule or NoExecute; leave it out for all effects'",fieldPath=".effect"
+	// +kubebuilder:validation:items:XValidation:rule="(has(self.key) && self.key != '') || (has(self.operator) && self.operator == 'Exists')",message="without a key, which stands for all taints, operator must be Exists",fieldPath=".key"
+	// +kubebuilder:validation:items:XValidation:rule="!has(self.operator) || self.operator != 'Exists' || !has(self.value) || self.value == ''",message="with operator Exists there is no value",fieldPath=".value"
+	// +kubebuilder:validation:items:XValidation:rule="!has(self.tolerationSeconds) || (has(self.effect) && self.effect == 'NoExecute')",message="tolerationSeconds needs effect NoExecute",fieldPath=".effect"
 	Tolerations []corev1.Toleration `json:"tolerations,omitempty"`
 }
 
