@@ -79,7 +79,7 @@ type QueueFlavor struct {
 }
 
 // QueueWalltime bounds run times.
-// +kubebuilder:validation:XValidation:rule="!has(self.default) || !has(self.max) || int('0' + self.default.find('^[0-9]+d').replace('d', '')) * 86400 + duration('0s' + self.default.find('[0-9hms]*$')).getSeconds() <= int('0' + self.max.find('^[0-9]+d').replace('d', '')) * 86400 + duration('0s' + self.max.find('[0-9hms]*$')).getSeconds()",messageExpression="'default ' + self.default + ' is longer than max ' + self.max + ': lower spec.walltime.default or raise spec.walltime.max'",fieldPath=".default"
+// +kubebuilder:validation:XValidation:rule="!has(self.default) || !has(self.max) || int('0' + self.default.find('^[0-9]+d').find('^[0-9]+')) * 86400 + duration('0s' + self.default.find('[0-9hms]*$')).getSeconds() <= int('0' + self.max.find('^[0-9]+d').find('^[0-9]+')) * 86400 + duration('0s' + self.max.find('[0-9hms]*$')).getSeconds()",messageExpression="'default ' + self.default + ' is longer than max ' + self.max + ': lower spec.walltime.default or raise spec.walltime.max'",fieldPath=".default"
 type QueueWalltime struct {
 	// default is the walltime of work that declares none. Left out: max, and
 	// without that unlimited.

@@ -20,8 +20,8 @@ type ResourceFlavorSpec struct {
 	// +kubebuilder:validation:MaxItems=16
 	// +kubebuilder:validation:items:XValidation:rule="!has(self.operator) || self.operator in ['Exists', 'Equal']",messageExpression="'operator is ' + self.operator + ': it must be Exists or Equal'",fieldPath=".operator"
 	// +kubebuilder:validation:items:XValidation:rule="!has(self.effect) || self.effect in ['NoSchedule', 'PreferNoSchedule', 'NoExecute']",messageExpression="'effect is ' + self.effect + ': it must be NoSchedule, PreferNoSchedule or NoExecute; leave it out for all effects'",fieldPath=".effect"
-	// +kubebuilder:validation:items:XValidation:rule="(has(self.key) && self.key != '') || (has(self.operator) && self.operator == 'Exists')",message="without a key, which stands for all taints, operator must be Exists",fieldPath=".key"
-	// +kubebuilder:validation:items:XValidation:rule="!has(self.operator) || self.operator != 'Exists' || !has(self.value) || self.value == ''",message="with operator Exists there is no value",fieldPath=".value"
+	// +kubebuilder:validation:items:XValidation:rule="(has(self.key) && size(self.key) > 0) || (has(self.operator) && self.operator == 'Exists')",message="without a key, which stands for all taints, operator must be Exists",fieldPath=".key"
+	// +kubebuilder:validation:items:XValidation:rule="!has(self.operator) || self.operator != 'Exists' || !has(self.value) || size(self.value) == 0",message="with operator Exists there is no value",fieldPath=".value"
 	// +kubebuilder:validation:items:XValidation:rule="!has(self.tolerationSeconds) || (has(self.effect) && self.effect == 'NoExecute')",message="tolerationSeconds needs effect NoExecute",fieldPath=".effect"
 	Tolerations []corev1.Toleration `json:"tolerations,omitempty"`
 }
