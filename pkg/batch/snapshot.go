@@ -88,8 +88,8 @@ type Started struct {
 	// Gone is when the last pod that was removed by force is really gone;
 	// zero: none was.
 	Gone time.Time
-	// Released says that the owner was seen released for this allocation,
-	// Suspended that it was suspended again after that by somebody else.
+	// Released says that the owner was released for this allocation or has
+	// live pods, Suspended that it was suspended after that by somebody else.
 	Released, Suspended bool
 	// Refused is why the start was refused for good; empty: it was not.
 	Refused string

@@ -75,7 +75,12 @@ func (r *record) suspended() bool {
 
 // makesPods says whether new pods of an evicted run may still appear.
 func (r *record) makesPods() bool {
-	return r.owner == nil || (!r.owner.Suspended && r.released)
+	return r.owner == nil || (!r.owner.Suspended && r.released())
+}
+
+// released says whether the owner was released for this run, or made pods.
+func (r *record) released() bool {
+	return (r.owner != nil && r.owner.Started) || len(r.livePods()) > 0
 }
 
 // podsEnd is when a pod that counts by itself, and is not being deleted, is

@@ -55,7 +55,7 @@ func start(r *record, w *batch.Workload, d batch.StartDecision) {
 		return
 	}
 	r.before = r.workload
-	r.held, r.refused, r.trusted, r.released = nil, "", false, false
+	r.held, r.refused, r.trusted = nil, "", false
 	w.Allocation = &d.Allocation
 	w.Promise, w.RequeueAfter, w.PodsReady, w.LastVerdict = time.Time{}, time.Time{}, nil, nil
 }
@@ -64,7 +64,7 @@ func requeue(r *record, w *batch.Workload, d batch.RequeueDecision) {
 	if w.Restarts >= d.Restarts {
 		return
 	}
-	r.held, r.before, r.refused, r.trusted, r.released = nil, nil, "", false, false
+	r.held, r.before, r.refused, r.trusted = nil, nil, "", false
 	w.Restarts, w.RequeueAfter = d.Restarts, d.RequeueAfter
 	w.Allocation, w.Eviction = nil, nil
 	w.Promise, w.PodsReady, w.LastVerdict = time.Time{}, nil, nil
@@ -79,7 +79,7 @@ func (s *State) undoStart(e batch.AdmitFailed) {
 	w := *r.workload
 	w.Allocation, w.PodsReady = nil, nil
 	w.Promise, w.RequeueAfter, w.LastVerdict = r.before.Promise, r.before.RequeueAfter, r.before.LastVerdict
-	r.before, r.refused, r.trusted, r.released = nil, "", false, false
+	r.before, r.refused, r.trusted = nil, "", false
 	r.workload = &w
 	s.touch(r)
 }

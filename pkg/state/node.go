@@ -103,9 +103,6 @@ func (s *State) observePod(seen batch.Pod) {
 	r := s.record(seen.Workload)
 	s.uncountStray(r)
 	r.pods[seen.UID] = p
-	if p.live() {
-		r.released = true
-	}
 	s.touch(r)
 }
 

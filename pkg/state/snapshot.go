@@ -41,7 +41,7 @@ func (s *State) settle() {
 
 func (r *record) asStarted() *batch.Started {
 	st := &batch.Started{
-		Workload: r.workload, Owner: r.owner, Released: r.released, Refused: r.refused,
+		Workload: r.workload, Owner: r.owner, Released: r.released(), Refused: r.refused,
 		Suspended: r.suspended(),
 	}
 	for _, p := range r.pods { //order:any a count

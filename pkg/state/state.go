@@ -121,3 +121,6 @@ func (s *State) Workload(id batch.WorkloadID) (batch.Workload, bool) {
 	}
 	return *r.workload, true
 }
+
+// Size is how many nodes, pods and workloads are remembered.
+func (s *State) Size() int { return len(s.nodes) + len(s.pods) + len(s.records) }

@@ -23,9 +23,8 @@ type record struct {
 	// Of this run. An owner that was seen before the start says nothing about
 	// it: trusted says that it was seen released since, or that the start is
 	// older than what we remember.
-	trusted  bool
-	released bool
-	refused  string
+	trusted bool
+	refused string
 
 	charges map[batch.NodeName][]batch.Charge
 }
@@ -79,21 +78,15 @@ func (s *State) forget(r *record) {
 func (s *State) observeOwner(id batch.WorkloadID, owner batch.Owner) {
 	r := s.record(id)
 	r.owner = &owner
-	s.noteOwner(r)
+	r.noteOwner()
 	s.touch(r)
 	s.forget(r)
 }
 
-// noteOwner takes from the owner what holds for the rest of the run.
-func (s *State) noteOwner(r *record) {
-	if r.owner == nil || r.workload == nil || r.workload.Allocation == nil {
-		return
-	}
-	if r.owner.Started && !r.owner.Suspended {
+// noteOwner trusts an owner that is seen released by a run.
+func (r *record) noteOwner() {
+	if r.workload != nil && r.workload.Allocation != nil && r.owner.Started && !r.owner.Suspended {
 		r.trusted = true
-	}
-	if !r.owner.Suspended || (r.owner.Started && r.trusted) {
-		r.released = true
 	}
 }
 
@@ -116,11 +109,9 @@ func (s *State) observeWorkload(seen batch.Workload) {
 		// Others decided, or it is our memory of before a restart.
 		r.before, r.refused = nil, ""
 		r.trusted = seen.Allocation != nil
-		r.released = false
 	}
 	r.shape = batch.Shape(seen.PodSets)
 	r.workload = &seen
-	s.noteOwner(r)
 	s.touch(r)
 }
 
@@ -170,7 +161,7 @@ func (s *State) dropWorkload(id batch.WorkloadID) {
 	}
 	s.uncountStray(r)
 	r.workload, r.owner, r.held, r.before = nil, nil, nil, nil
-	r.trusted, r.released, r.refused = false, false, ""
+	r.trusted, r.refused = false, ""
 	s.place(r)
 	s.touch(r)
 	s.forget(r)
