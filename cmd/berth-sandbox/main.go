@@ -117,7 +117,7 @@ func newRoot(out, progress io.Writer) *cobra.Command {
 	})
 	dir := root.PersistentFlags().String("dir", sandbox.DefaultDir, "folder of the sandbox; each folder is a sandbox of its own")
 	c := &commands{dir: dir, out: out, progress: progress}
-	root.AddCommand(c.up(), c.down(), c.status(), c.env(), c.logs(), c.controller())
+	root.AddCommand(c.up(), c.down(), c.status(), c.env(), c.logs(), c.controller(), c.demo())
 	return root
 }
 
