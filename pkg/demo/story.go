@@ -10,6 +10,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -92,6 +93,9 @@ func (s *story) news(passed time.Duration) []string {
 		if row != l.shown {
 			l.shown = row
 			rows = append(rows, fmt.Sprintf("%7.1fs  %s", passed.Seconds(), row))
+			if why := meta.FindStatusCondition(l.workload.Status.Conditions, v1alpha1.ConditionPending); why != nil && why.Status == metav1.ConditionTrue {
+				rows = append(rows, fmt.Sprintf("%10s%s", "", "↳ "+why.Message))
+			}
 		}
 	}
 	return rows
