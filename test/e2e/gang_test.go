@@ -1,0 +1,88 @@
+package e2e
+
+import (
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/berth-dev/berth/apis/berth/v1alpha1"
+)
+
+// TestGangWaitsWholeForItsLastNode: a gang of 4 × 8 GPUs does not start on the
+// three nodes that are free; it says why it waits and when it will start, and
+// starts within two seconds of the last pod of the fourth node being gone, rank
+// 0 on the first node.
+func TestGangWaitsWholeForItsLastNode(t *testing.T) {
+	t.Parallel()
+	team := newTeam(t, nodes(4, 8))
+	blocker := team.submit(job("blocker", pods(2), gpus(4), walltime("10m"), on(team.nodes[1])))
+	until := blocker.mustRun().Status.Allocation.Deadline
+
+	gang := team.submit(job("gang", pods(4), gpus(8), walltime("1h")))
+	waiting := gang.mustWait("Resources", "asks 4 × 8 nvidia.com/gpu", "24 of 32", "room for 3 of 4 pods", "at ")
+	if !waiting.Status.PlannedStartTime.Equal(until) {
+		t.Errorf("planned start %v, want the blocker's deadline %v", waiting.Status.PlannedStartTime, until)
+	}
+	gang.mustHaveNoPods()
+
+	blocker.mustBeDeleted()
+	gone := blocker.podsGone(patience)
+	first, last := gang.bound(4, patience)
+	if first.Before(gone) {
+		t.Errorf("a pod of the gang was bound %s before the last pod of the blocker was gone", gone.Sub(first))
+	}
+	if took := last.Sub(gone); took > 2*time.Second {
+		t.Errorf("the gang was bound %s after the last pod was gone, want at most 2s", took)
+	} else {
+		t.Logf("the gang was bound %s after the last pod was gone", took)
+	}
+	running := gang.mustRun()
+	if diff := cmp.Diff(team.nodes, gang.hosts()); diff != "" {
+		t.Errorf("ranks are not in the order of the nodes (-nodes +hosts by rank):\n%s", diff)
+	}
+	if diff := cmp.Diff(team.nodes, hostsOf(running)); diff != "" {
+		t.Errorf("the allocation says something else (-nodes +allocation):\n%s", diff)
+	}
+}
+
+// hostsOf are the hosts of an allocation by rank.
+func hostsOf(qw *v1alpha1.QueuedWorkload) []string {
+	var out []string
+	for _, run := range qw.Status.Allocation.PodSets[0].Domains {
+		out = append(out, slices.Repeat([]string{run.Host}, int(run.Pods))...)
+	}
+	return out
+}
+
+// TestTwoGangsOfOneSecondRunOneAfterTheOther: each needs all nodes; they never
+// share them, one runs whole, then the other.
+func TestTwoGangsOfOneSecondRunOneAfterTheOther(t *testing.T) {
+	t.Parallel()
+	team := newTeam(t, nodes(4, 8))
+	gangs := make([]*work, 2)
+	var group sync.WaitGroup
+	for i, name := range []string{"left", "right"} {
+		group.Go(func() {
+			gangs[i] = team.submit(job(name, pods(4), gpus(8), walltime("1h"), runsFor(4*time.Second)))
+		})
+	}
+	group.Wait()
+	for _, gang := range gangs {
+		gang.mustEnd("Completed")
+	}
+	slices.SortFunc(gangs, func(a, b *work) int { return a.pods()[0].Bound.Compare(b.pods()[0].Bound) })
+	gone := gangs[0].podsGone(time.Second)
+	first, last := gangs[1].bound(4, time.Second)
+	if first.Before(gone) {
+		t.Errorf("the second gang began %s before the first had ended", gone.Sub(first))
+	}
+	t.Logf("the second gang was bound %s after the first had ended", last.Sub(gone))
+	for _, gang := range gangs {
+		if n := len(gang.pods()); n != 4 {
+			t.Errorf("%s has had %d pods, want 4: it was started more than once", gang.what(), n)
+		}
+	}
+}
