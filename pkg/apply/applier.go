@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/workqueue"
@@ -186,6 +187,9 @@ func (a *Applier) patch(ctx context.Context, base *v1alpha1.QueuedWorkload, list
 			return nil
 		}
 		d.record(after)
+	}
+	if equality.Semantic.DeepEqual(base.Status, after.Status) {
+		return nil // it is what stands there already: after a restart answers are given anew
 	}
 	patch := client.MergeFromWithOptions(base, client.MergeFromWithOptimisticLock{})
 	if err := a.client.Status().Patch(ctx, after, patch); err != nil {

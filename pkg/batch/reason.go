@@ -1,6 +1,9 @@
 package batch
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Reason is why a workload does not start yet. The set is closed; each reason
 // states by its consequence what can end the wait.
@@ -94,9 +97,25 @@ type Ask struct {
 	Requests Resources
 }
 
-// SameAnswer says whether two verdicts tell a person the same: numbers in the
-// message alone do not make a difference, or every event would rewrite the
-// status of all that wait.
+// SameAnswer says whether two verdicts tell a person the same.
+//
+// Of work that takes part, numbers in the message alone make no difference, or
+// every event would rewrite the status of all that wait. Of work that does not,
+// the facts are the answer: they say who has to do what, and they change only
+// when somebody has done something.
 func (v Verdict) SameAnswer(other Verdict) bool {
-	return v.Reason == other.Reason && v.PlannedStart.Equal(other.PlannedStart)
+	if v.Reason != other.Reason || !v.PlannedStart.Equal(other.PlannedStart) {
+		return false
+	}
+	return v.Reason.TakesPart() || v.Facts.sameCause(other.Facts)
+}
+
+// sameCause says whether two facts, judged at whatever times, are the same.
+func (f Facts) sameCause(other Facts) bool {
+	return f.Queue == other.Queue && f.Flavor == other.Flavor &&
+		f.FreeNow == other.FreeNow && f.FreeNodes == other.FreeNodes &&
+		f.Resource == other.Resource && f.Need == other.Need && f.Limit == other.Limit && f.Bound == other.Bound &&
+		f.Walltime == other.Walltime && f.WalltimeMax == other.WalltimeMax &&
+		f.Until.Equal(other.Until) && f.Text == other.Text &&
+		slices.EqualFunc(f.Asked, other.Asked, func(a, b Ask) bool { return a.Pods == b.Pods && a.Requests.Equal(b.Requests) })
 }
