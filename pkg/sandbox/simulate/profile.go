@@ -1,6 +1,9 @@
 package simulate
 
 import (
+	"bytes"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -27,15 +30,73 @@ const (
 // ParseProfile reads a profile. It takes no field that it does not know, and
 // its error names every field that is wrong.
 func ParseProfile(raw []byte) (Profile, error) {
-	var p Profile
-	if err := yaml.UnmarshalStrict(raw, &p); err != nil {
-		text := strings.TrimPrefix(err.Error(), "error unmarshaling JSON: while decoding JSON: ")
-		return Profile{}, fmt.Errorf("%s; a profile is nodeGroups: [{prefix, count, resources, labels, taints, racks, blocks}]", text)
+	p, err := decodeProfile(raw)
+	if err != nil {
+		return Profile{}, fmt.Errorf("%w; a profile is nodeGroups: [{prefix, count, resources, labels, taints, racks, blocks}]", err)
 	}
 	if problems := p.problems(); len(problems) > 0 {
 		return Profile{}, fmt.Errorf("%s", strings.Join(problems, "\n"))
 	}
 	return p, nil
+}
+
+// decodeProfile goes by way of JSON, because YAML's own decoder would turn the
+// prefix n into the word "false" without a sound. It takes the groups one by
+// one, so that an error can name the group.
+func decodeProfile(raw []byte) (Profile, error) {
+	text, err := yaml.YAMLToJSONStrict(raw)
+	if err != nil {
+		return Profile{}, err
+	}
+	var file struct {
+		NodeGroups []json.RawMessage `json:"nodeGroups"`
+	}
+	if err := decodeStrictly(text, &file); err != nil {
+		return Profile{}, err
+	}
+	var p Profile
+	for i, text := range file.NodeGroups {
+		var g NodeGroup
+		if err := decodeStrictly(text, &g); err != nil {
+			return Profile{}, fmt.Errorf("nodeGroups[%d].%w", i, err)
+		}
+		p.NodeGroups = append(p.NodeGroups, g)
+	}
+	return p, nil
+}
+
+// decodeStrictly decodes JSON into a struct that has all its fields. Its
+// errors begin with a field.
+func decodeStrictly(text []byte, into any) error {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields()
+	err := decoder.Decode(into)
+	var wrong *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &wrong) && wrong.Value == "bool":
+		return fmt.Errorf("%s: %s is a word that YAML reads as true or false, as it does y, n, yes, no, on and off; put it in quotes", wrong.Field, valueAt(text, wrong.Field))
+	case errors.As(err, &wrong):
+		return fmt.Errorf("%s: %s is a %s, want a value of type %s", wrong.Field, valueAt(text, wrong.Field), wrong.Value, wrong.Type)
+	case err == nil:
+		return nil
+	}
+	if _, name, ok := strings.Cut(err.Error(), "unknown field "); ok {
+		return fmt.Errorf("%s: there is no such field", strings.Trim(name, `"`))
+	}
+	return err
+}
+
+// valueAt is the value of a field, its names separated by dots, as JSON; empty
+// if there is none.
+func valueAt(text []byte, field string) string {
+	for name := range strings.SplitSeq(field, ".") {
+		var fields map[string]json.RawMessage
+		if json.Unmarshal(text, &fields) != nil {
+			break // the rest of the path is a key with dots in it
+		}
+		text = fields[name]
+	}
+	return string(text)
 }
 
 func (p Profile) problems() []string {
