@@ -140,7 +140,7 @@ type QueuePreemption struct {
 
 // ClusterQueueStatus is what Berth answers.
 type ClusterQueueStatus struct {
-	// conditions: Active.
+	// conditions has one of type Active: whether work sent here can start now.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

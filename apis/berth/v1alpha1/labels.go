@@ -23,8 +23,9 @@ const (
 	// WorkloadLabel, on a pod, names the QueuedWorkload it belongs to.
 	WorkloadLabel = "berth.dev/workload"
 
-	// Annotations that Berth puts into a Job's pod template at its start; the
-	// pod policy copies them into each container's environment (BERTH_…).
+	// ClusterQueueAnnotation and the three below are put into a Job's pod
+	// template by Berth at its start; the pod policy copies them into each
+	// container's environment (BERTH_…).
 	ClusterQueueAnnotation    = "berth.dev/cluster-queue"
 	WalltimeSecondsAnnotation = "berth.dev/walltime-seconds"
 	DeadlineAnnotation        = "berth.dev/deadline"

@@ -36,7 +36,7 @@ const (
 
 // LocalQueueStatus is what Berth answers.
 type LocalQueueStatus struct {
-	// conditions: Active.
+	// conditions has one of type Active: whether work sent here can start now.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

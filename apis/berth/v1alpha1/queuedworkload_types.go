@@ -111,7 +111,7 @@ type PodSet struct {
 
 // QueuedWorkloadStatus is what Berth answers. Only pkg/apply writes it.
 type QueuedWorkloadStatus struct {
-	// conditions: Pending, Admitted, PodsReady, Evicted, Finished.
+	// conditions are Pending, Admitted, PodsReady, Evicted and Finished.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
