@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"testing"
 	"time"
 
 	"github.com/berth-dev/berth/pkg/batch"
@@ -19,14 +18,24 @@ var zero = time.Date(2026, 3, 2, 8, 0, 0, 0, time.UTC)
 // world is a cluster without a cluster: it drives a core as the live driver
 // does, and plays nodes, owners and pods. Times are minutes.
 type world struct {
-	t    *testing.T
+	t    tb
 	core *core.Core
 	now  time.Time
 	jobs map[string]*job
 	// waits are the last verdicts, moved the MovedBy texts in order.
 	waits map[string]batch.Verdict
 	moved []string
-	plans int
+	// events are all that the core was told.
+	events []batch.Event
+	// look is called with each plan before it is carried out.
+	look func(batch.Plan)
+}
+
+// tb is what testing and rapid have in common.
+type tb interface {
+	Helper()
+	Errorf(format string, args ...any)
+	Fatalf(format string, args ...any)
 }
 
 // job is work as a test writes it. Zero values: one pod, no GPU, no walltime,
@@ -52,7 +61,7 @@ type job struct {
 	live     bool // its pods are there
 }
 
-func newWorld(t *testing.T) *world {
+func newWorld(t tb) *world {
 	t.Helper()
 	w := &world{t: t, core: core.New(), now: zero, jobs: map[string]*job{}, waits: map[string]batch.Verdict{}}
 	w.queue("main", nil)
@@ -70,7 +79,10 @@ func (w *world) queue(name string, edit func(*batch.Queue)) {
 	}})
 }
 
-func (w *world) step(e batch.Event) { w.core.Step(e) }
+func (w *world) step(e batch.Event) {
+	w.events = append(w.events, e)
+	w.core.Step(e)
+}
 
 // nodes makes n1..nN.
 func (w *world) nodes(n, gpus int) {
@@ -209,7 +221,9 @@ func (w *world) settle() {
 	w.t.Helper()
 	for range 100 {
 		plan := w.core.Plan(w.now)
-		w.plans++
+		if w.look != nil {
+			w.look(plan)
+		}
 		w.step(batch.PlanIssued{Plan: plan})
 		if again := w.core.Plan(w.now); !again.Empty() {
 			w.t.Fatalf("%d: a plan after a plan is not empty:\nfirst %s\nthen  %s", minuteOf(w.now), brief(plan), brief(again))

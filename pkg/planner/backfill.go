@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -27,15 +28,32 @@ func (p *pass) backfill() {
 		p.greedy(p.order)
 		return
 	}
-	depth := min(len(p.order), max(p.Policy.Depth, 0))
-	planned, rest := p.order[:depth], p.order[depth:]
-	for range roundsMax {
-		if !p.round(planned, rest) {
+	for i := range roundsMax {
+		planned, rest := p.planned()
+		if !p.round(planned, rest, i == 0) {
 			return
 		}
 	}
 	p.plan.Stats.Unsettled = true
 }
+
+// planned are the first in the order, as deep as the policy plans, and the
+// rest; those that start already do not count.
+func (p *pass) planned() (planned, rest []*contender) {
+	for _, c := range p.order {
+		switch {
+		case c.starts(p):
+		case len(planned) < p.Policy.Depth:
+			planned = append(planned, c)
+		default:
+			rest = append(rest, c)
+		}
+	}
+	return planned, rest
+}
+
+// starts says whether a contender starts in this plan.
+func (c *contender) starts(p *pass) bool { return c.placed && c.start == p.from }
 
 // greedy starts whatever fits now, in order, beside what is on p.full.
 func (p *pass) greedy(contenders []*contender) (started bool) {
@@ -78,31 +96,25 @@ func (c *contender) settle(option int, place timeline.Place) {
 
 // round plans once in order and then lets each move earlier into what nobody
 // holds. It says whether anything changed that the next round would see.
-func (p *pass) round(planned, rest []*contender) (changed bool) {
-	waiting := make([]*contender, 0, len(planned))
-	before := make([]timeline.Time, 0, len(planned))
-	for _, c := range planned {
-		if c.placed && c.start == p.from {
-			continue // it starts: it is on p.line
-		}
-		waiting = append(waiting, c)
-		before = append(before, c.promise)
+func (p *pass) round(planned, rest []*contender, first bool) (changed bool) {
+	before := make([]timeline.Time, len(planned))
+	for i, c := range planned {
+		before[i] = c.promise
 	}
-	p.keepPromises(waiting)
-	p.fill(waiting)
+	p.keepPromises(planned, first)
+	p.fill(planned)
 	changed = p.greedy(rest)
-	for i, c := range waiting {
-		switch {
-		case c.placed && c.start == p.from:
+	for i, c := range planned {
+		if c.starts(p) {
 			p.line.Hold(c.place)
 			changed = true
-		case c.placed:
-			changed = changed || c.start != before[i]
-			c.promise, c.kept = c.start, &kept{option: c.option, place: c.place}
-		default:
-			changed = changed || before[i] != 0
-			c.promise, c.kept = 0, nil
+			continue
 		}
+		c.promise, c.kept = 0, nil
+		if c.placed {
+			c.promise, c.kept = c.start, &kept{option: c.option, place: c.place}
+		}
+		changed = changed || c.promise != before[i]
 	}
 	return changed
 }
@@ -114,11 +126,43 @@ func (p *pass) round(planned, rest []*contender) (changed bool) {
 // At first each placement is chosen anew, so that holds take the nodes that
 // become free last and nothing idle is kept for nothing. That may fail to fit
 // them all; then those that have a placement keep it.
-func (p *pass) keepPromises(waiting []*contender) {
-	if p.place(waiting, afresh) {
+func (p *pass) keepPromises(waiting []*contender, first bool) {
+	if p.place(waiting, afresh, first) {
 		return
 	}
-	p.place(waiting, asBefore)
+	p.remember(waiting)
+	p.place(waiting, asBefore, first)
+}
+
+// remember finds placements for promised starts whose placement is not known,
+// as after a restart, or does not do any more. Taken in the order of their
+// starts, work on whole nodes always finds back to a placement for all: of
+// spans that overlap at no time more often than there are nodes, each finds a
+// node that is free when it begins.
+func (p *pass) remember(waiting []*contender) {
+	scratch := p.line.Clone()
+	var unknown []*contender
+	for _, c := range waiting {
+		start := max(c.promise, p.from)
+		switch {
+		case c.promise == 0:
+		case c.kept != nil && c.kept.place.From == start && scratch.Fits(c.kept.place):
+			scratch.Hold(c.kept.place)
+		default:
+			unknown = append(unknown, c)
+		}
+	}
+	slices.SortStableFunc(unknown, func(a, b *contender) int { return cmp.Compare(a.promise, b.promise) })
+	for _, c := range unknown {
+		c.kept = nil
+		for i := range c.options {
+			if place, ok := scratch.At(c.need(i), max(c.promise, p.from)); ok {
+				scratch.Hold(place)
+				c.kept = &kept{option: i, place: place}
+				break
+			}
+		}
+	}
 }
 
 // manner is how placements are chosen for promised starts.
@@ -130,7 +174,7 @@ const (
 )
 
 // place says whether all promises were kept.
-func (p *pass) place(waiting []*contender, how manner) (kept bool) {
+func (p *pass) place(waiting []*contender, how manner, first bool) (kept bool) {
 	kept = true
 	p.full = p.line.Clone()
 	floors := floors{}
@@ -140,7 +184,9 @@ func (p *pass) place(waiting []*contender, how manner) (kept bool) {
 			continue
 		}
 		kept = kept && c.promise == 0
-		p.earliest(c, floors)
+		if c.promise != 0 || (first && c.arrived) {
+			p.earliest(c, floors)
+		}
 	}
 	return kept
 }
@@ -215,7 +261,7 @@ func (p *pass) fill(waiting []*contender) {
 
 // advance moves one contender to an earlier start, if there is one.
 func (p *pass) advance(c *contender, f floors) bool {
-	if c.placed && c.start == p.from {
+	if c.starts(p) {
 		return false
 	}
 	till := timeline.Never
@@ -345,7 +391,7 @@ func (p *pass) markBackfilled() {
 	wanted := make([]bool, len(p.Nodes))
 	seen := map[*shape]bool{}
 	for _, c := range p.order {
-		if !c.placed || c.start != p.from {
+		if !c.starts(p) {
 			p.want(c, wanted, seen)
 			continue
 		}

@@ -150,6 +150,8 @@ func (p *pass) contender(w *batch.Waiting, q *batch.Queue) (*contender, batch.Ve
 		waiting: w, queue: q, long: long, options: s.options, via: batch.ViaOrder,
 		key: needKey{shape: s, long: long},
 	}
+	last := w.Workload.LastVerdict
+	c.arrived = last == nil || !last.Reason.TakesPart()
 	if promise := w.Workload.Promise; !promise.IsZero() {
 		c.promise = secondOf(promise)
 	}

@@ -17,6 +17,10 @@ type contender struct {
 	options []option // flavors that could do, in order of preference
 	key     needKey
 
+	// arrived says that it has not been looked at in this order before. Only
+	// then may it push lower-ranked planned starts back; what waited without a
+	// start takes the space that nobody holds.
+	arrived bool
 	promise timeline.Time // the start that binds; 0: none
 	kept    *kept         // its placement, if it is known
 

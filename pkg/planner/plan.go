@@ -61,19 +61,21 @@ func (p *pass) wake(at time.Time) {
 func (p *pass) conclude() {
 	p.markBackfilled()
 	v := newVerdicts(p)
+	waiting := 0
 	for i, c := range p.order {
-		switch {
-		case c.start == p.from && c.placed:
+		if c.starts(p) {
 			p.plan.Start = append(p.plan.Start, batch.StartDecision{
 				ID: c.workload().ID, Run: c.workload().Restarts, Allocation: p.allocation(c),
 			})
 			continue
-		case c.placed:
+		}
+		if c.placed {
 			p.plan.Holds = append(p.plan.Holds, batch.HoldDecision{ID: c.workload().ID, Allocation: p.allocation(c)})
 			p.plan.Stats.Planned++
 			p.wake(timeOf(c.start))
 		}
-		p.wait(c.waiting, v.verdict(c, i))
+		waiting++
+		p.wait(c.waiting, v.verdict(c, place{index: i, position: waiting}))
 	}
 	for _, r := range p.refused {
 		p.wait(r.waiting, r.verdict)

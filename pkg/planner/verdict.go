@@ -21,21 +21,24 @@ func newVerdicts(p *pass) *verdicts {
 	return &verdicts{p: p, known: map[*shape]batch.Verdict{}, moved: map[*contender]string{}}
 }
 
-// verdict is for the contender at an index of the order.
-func (v *verdicts) verdict(c *contender, index int) batch.Verdict {
+// place is where a contender stands: its index in the order, and its position
+// among those of it that still wait, from 1.
+type place struct{ index, position int }
+
+func (v *verdicts) verdict(c *contender, at place) batch.Verdict {
 	verdict, ok := v.known[c.key.shape]
 	if !ok {
 		verdict = v.judge(c)
 		v.known[c.key.shape] = verdict
 	}
 	verdict.Facts.Queue = c.queue.Name
-	verdict.Position = index + 1
+	verdict.Position = at.position
 	if c.placed {
 		verdict.PlannedStart = timeOf(c.start)
 	}
-	verdict.MovedBy = v.movedBy(c, index)
+	verdict.MovedBy = v.movedBy(c, at)
 	p := v.p
-	if index >= p.Policy.Depth && p.Policy.Backfill != batch.BackfillNone && verdict.Reason != batch.ReasonNodesUnavailable {
+	if at.position > p.Policy.Depth && p.Policy.Backfill != batch.BackfillNone && verdict.Reason != batch.ReasonNodesUnavailable {
 		verdict.Reason = batch.ReasonNotPlanned
 		verdict.Facts.Limit = batch.Amount(p.Policy.Depth)
 	}
@@ -44,7 +47,7 @@ func (v *verdicts) verdict(c *contender, index int) batch.Verdict {
 	}
 	verdict.Facts.Asked = asks(c.workload().PodSets)
 	if verdict.Reason == batch.ReasonPriority {
-		verdict.Facts.Ahead, verdict.Facts.First = v.ahead(c, index)
+		verdict.Facts.Ahead, verdict.Facts.First = v.ahead(c, at.index)
 	}
 	return verdict
 }
@@ -139,7 +142,7 @@ func (v *verdicts) ahead(c *contender, index int) (n int, first string) {
 		}
 	}
 	for _, other := range v.p.order[:index] {
-		if !other.placed || other.start == v.p.from {
+		if !other.placed || other.starts(v.p) {
 			continue
 		}
 		if slices.ContainsFunc(other.place.Seats, func(s timeline.Seat) bool { return mine[s.Node] }) {
@@ -155,35 +158,35 @@ func (v *verdicts) ahead(c *contender, index int) (n int, first string) {
 func nameOf(w *batch.Workload) string { return w.Namespace + "/" + w.Name }
 
 // movedBy names what made a planned start later than it was promised.
-func (v *verdicts) movedBy(c *contender, index int) string {
+func (v *verdicts) movedBy(c *contender, at place) string {
 	promise := c.waiting.Workload.Promise
 	if promise.IsZero() || (c.placed && !timeOf(c.start).After(promise)) {
 		return ""
 	}
-	by := v.mover(c, index)
+	by := v.mover(c, at)
 	v.moved[c] = by
 	return by
 }
 
-func (v *verdicts) mover(c *contender, index int) string {
+func (v *verdicts) mover(c *contender, at place) string {
 	if by := v.lostNode(c); by != "" {
 		return by
 	}
 	if by := v.overrun(c); by != "" {
 		return by
 	}
-	for _, other := range v.p.order[:index] {
-		if other.workload().Promise.IsZero() && v.meets(c, other) {
+	for _, other := range v.p.order[:at.index] {
+		if other.arrived && v.meets(c, other) {
 			return "higher-ranked arrival " + nameOf(other.workload())
 		}
 		if by := v.moved[other]; by != "" && v.meets(c, other) {
 			return by
 		}
 	}
-	if index >= v.p.Policy.Depth {
-		return fmt.Sprintf("%d higher-ranked workloads", index)
+	if at.position > v.p.Policy.Depth {
+		return fmt.Sprintf("%d higher-ranked workloads", at.index)
 	}
-	return "an edit of the workload, its queue or its nodes"
+	return "a change of the workload, its queue or the nodes"
 }
 
 // lostNode finds a node of the promised placement that would not do any more.

@@ -3,6 +3,7 @@ package state
 import (
 	"cmp"
 	"strings"
+	"time"
 
 	"github.com/berth-dev/berth/pkg/batch"
 )
@@ -110,9 +111,21 @@ func (s *State) observeWorkload(seen batch.Workload) {
 		r.before, r.refused = nil, ""
 		r.trusted = seen.Allocation != nil
 	}
-	r.shape = batch.Shape(seen.PodSets)
+	shape := batch.Shape(seen.PodSets)
+	if ours := r.workload; ours != nil && seen.Allocation == nil && edited(ours, &seen, shape != r.shape) {
+		// An edit by a person is ranked anew: no promise of ours binds it.
+		seen.Promise, seen.LastVerdict, r.held = time.Time{}, nil, nil
+	}
+	r.shape = shape
 	r.workload = &seen
 	s.touch(r)
+}
+
+// edited says whether what was asked for has changed in a way that changes its
+// place in the plan.
+func edited(was, is *batch.Workload, shape bool) bool {
+	return shape || was.Priority != is.Priority || was.Walltime != is.Walltime ||
+		was.LocalQueue != is.LocalQueue || !was.QueuedAt.Equal(is.QueuedAt)
 }
 
 // compareProgress says which of two records of a workload is further on. The

@@ -1,0 +1,299 @@
+package core_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/berth-dev/berth/pkg/batch"
+	"github.com/berth-dev/berth/pkg/core"
+)
+
+// drawJob draws work that often collides: few nodes, few lengths.
+func drawJob(t *rapid.T, i int) job {
+	j := job{
+		name:     fmt.Sprintf("j%d", i),
+		pods:     rapid.IntRange(1, 3).Draw(t, "pods"),
+		gpu:      rapid.SampledFrom([]int{1, 2, 3, 4, 8}).Draw(t, "gpu"),
+		walltime: rapid.SampledFrom([]int{5, 10, 10, 20, 30, 60, 0}).Draw(t, "walltime"),
+		priority: rapid.IntRange(0, 3).Draw(t, "priority"),
+		queue:    rapid.SampledFrom([]string{"main", "front"}).Draw(t, "queue"),
+	}
+	switch rapid.IntRange(0, 4).Draw(t, "ending") {
+	case 0:
+		j.runs = max(1, j.walltime/2)
+	case 1:
+		j.runs = j.walltime + 3 // overrun
+	default:
+		j.runs = max(j.walltime, 7)
+	}
+	return j
+}
+
+// drawWorld draws a cluster in which time has passed and things have happened.
+func drawWorld(t *rapid.T, check func(w *world) func(batch.Plan)) *world {
+	w := newWorld(t)
+	w.queue("front", func(q *batch.Queue) { q.Tier = 5 })
+	policy := batch.DefaultPolicy()
+	policy.Depth = rapid.SampledFrom([]int{1000, 1000, 3}).Draw(t, "depth")
+	w.step(batch.PolicyObserved{Policy: policy})
+	nodes := rapid.IntRange(1, 4).Draw(t, "nodes")
+	w.nodes(nodes, 8)
+	w.look = check(w)
+	minute := 0
+	for i := range rapid.IntRange(1, 25).Draw(t, "steps") {
+		switch rapid.IntRange(0, 9).Draw(t, "step") {
+		case 0, 1, 2:
+			minute += rapid.IntRange(0, 12).Draw(t, "minutes")
+			w.until(minute)
+		case 3:
+			flip := rapid.Bool().Draw(t, "ready")
+			w.node(fmt.Sprintf("n%d", rapid.IntRange(1, nodes).Draw(t, "node")), 8, func(n *batch.Node) { n.Ready = flip })
+			w.until(minute)
+		default:
+			w.submit(drawJob(t, i))
+			if rapid.Bool().Draw(t, "at once") {
+				w.until(minute)
+			}
+		}
+	}
+	w.until(minute)
+	return w
+}
+
+// busy is what a node grants at one time.
+type busy struct {
+	from, till time.Time // till zero: for ever
+	gpus       batch.Amount
+	who        string
+}
+
+// grants are all grants of a snapshot and a plan on it, by node.
+func grants(w *world, plan batch.Plan) map[batch.NodeName][]busy {
+	all := map[batch.NodeName][]busy{}
+	snapshot := w.core.Snapshot()
+	for _, view := range snapshot.Nodes {
+		for i := range view.Charges {
+			c := &view.Charges[i]
+			all[view.Node.Name] = append(all[view.Node.Name], busy{
+				from: w.now, till: c.End(w.now), gpus: c.Requests[batch.ResourceGPU], who: c.Name,
+			})
+		}
+	}
+	asks := map[batch.WorkloadID]batch.Amount{}
+	for _, waiting := range snapshot.Waiting {
+		asks[waiting.Workload.ID] = waiting.Workload.PodSets[0].Requests[batch.ResourceGPU]
+	}
+	add := func(id batch.WorkloadID, a batch.Allocation) {
+		for _, placement := range a.PodSets {
+			for _, host := range placement.Hosts {
+				all[host] = append(all[host], busy{from: a.Start, till: a.Deadline, gpus: asks[id], who: string(id)})
+			}
+		}
+	}
+	for _, d := range plan.Start {
+		add(d.ID, d.Allocation)
+	}
+	for _, d := range plan.Holds {
+		add(d.ID, d.Allocation)
+	}
+	return all
+}
+
+// checkGrants holds every node to its capacity at every time at which something
+// begins.
+func checkGrants(w *world, plan batch.Plan) {
+	for host, all := range grants(w, plan) { //order:any each node by itself
+		for _, at := range all {
+			var sum batch.Amount
+			for _, b := range all {
+				if !b.from.After(at.from) && (b.till.IsZero() || b.till.After(at.from)) {
+					sum += b.gpus
+				}
+			}
+			if sum > 8 {
+				w.t.Fatalf("%s grants %d GPUs at minute %d: %+v", host, sum, minuteOf(at.from), all)
+			}
+		}
+	}
+}
+
+// checkBuckets holds a plan to one answer for each that waits.
+func checkBuckets(w *world, plan batch.Plan) {
+	count := map[batch.WorkloadID]int{}
+	for _, d := range plan.Start {
+		count[d.ID]++
+	}
+	for _, d := range plan.Wait {
+		count[d.ID]++
+		if d.Verdict.Reason == "" || d.Verdict.Message == "" {
+			w.t.Fatalf("%s waits without a reason: %+v", d.ID, d.Verdict)
+		}
+	}
+	for _, waiting := range w.core.Snapshot().Waiting {
+		id := waiting.Workload.ID
+		if n := count[id]; n > 1 || (n == 0 && waiting.Workload.LastVerdict == nil) {
+			w.t.Fatalf("%s is in %d buckets: %s", id, n, brief(plan))
+		}
+	}
+}
+
+// checkPromises holds planned starts to their bound unless something is named.
+func checkPromises(w *world, plan batch.Plan) {
+	promised := map[batch.WorkloadID]time.Time{}
+	for _, waiting := range w.core.Snapshot().Waiting {
+		promised[waiting.Workload.ID] = waiting.Workload.Promise
+	}
+	for _, d := range plan.Wait {
+		was, is := promised[d.ID], d.Verdict.PlannedStart
+		if was.IsZero() || d.Verdict.MovedBy != "" || d.Verdict.Reason == batch.ReasonNotPlanned {
+			continue
+		}
+		if is.IsZero() || is.After(was) {
+			w.t.Fatalf("%s moved from %v to %v, and nobody says why", d.ID, was, is)
+		}
+	}
+}
+
+func TestPlansKeepTheirInvariants(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		drawWorld(t, func(w *world) func(batch.Plan) {
+			return func(plan batch.Plan) {
+				checkGrants(w, plan)
+				checkBuckets(w, plan)
+				checkPromises(w, plan)
+			}
+		})
+	})
+}
+
+// What ends early, and later arrivals, move no planned start later: neither
+// what was backfilled nor what was planned since.
+func TestPlannedStartsOnlyMoveForward(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		w := newWorld(t)
+		w.nodes(rapid.IntRange(1, 4).Draw(t, "nodes"), 8)
+		planned := map[string]time.Time{}
+		w.look = func(plan batch.Plan) {
+			for _, d := range plan.Wait {
+				name, is := nameOf(d.ID), d.Verdict.PlannedStart
+				if was := planned[name]; !was.IsZero() && (is.IsZero() || is.After(was)) {
+					t.Fatalf("%s moves from %d to %d (%s)", name, minuteOf(was), minuteOf(is), d.Verdict.MovedBy)
+				}
+				planned[name] = is
+			}
+			for _, d := range plan.Start {
+				if was := planned[nameOf(d.ID)]; !was.IsZero() && d.Allocation.Start.After(was) {
+					t.Fatalf("%s starts at %d, planned for %d", d.ID, minuteOf(d.Allocation.Start), minuteOf(was))
+				}
+			}
+		}
+		minute := 0
+		for i := range rapid.IntRange(1, 25).Draw(t, "steps") {
+			if rapid.IntRange(0, 2).Draw(t, "step") == 0 {
+				minute += rapid.IntRange(0, 12).Draw(t, "minutes")
+				w.until(minute)
+				continue
+			}
+			j := drawJob(t, i)
+			// Nobody overruns, and nobody ranks above an earlier one.
+			j.queue, j.priority, j.runs = "main", 0, min(j.runs, max(j.walltime, 1))
+			w.submit(j)
+			w.until(minute)
+		}
+		w.until(minute + 600)
+	})
+}
+
+// The order in which the same events arrive makes no difference to the plan.
+func TestPermutedArrivalGivesTheSamePlan(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		var events []batch.Event
+		w := newWorld(t)
+		for i := range rapid.IntRange(1, 4).Draw(t, "nodes") {
+			events = append(events, batch.NodeObserved{Node: batch.Node{
+				Name: batch.NodeName(fmt.Sprintf("n%d", i)), Ready: true,
+				Capacity: batch.Resources{batch.ResourceGPU: 8, batch.ResourcePods: 10},
+			}})
+		}
+		for i := range rapid.IntRange(1, 8).Draw(t, "jobs") {
+			j := drawJob(t, i)
+			j.queue, j.queued = "main", zero
+			events = append(events, batch.WorkloadObserved{Workload: w.workload(&j)})
+			events = append(events, batch.OwnerObserved{ID: id(j.name), Owner: batch.Owner{Suspended: true}})
+		}
+		events = append(events,
+			batch.QueueObserved{Queue: batch.Queue{Name: "main", State: batch.QueueUp}},
+			batch.LocalQueueObserved{LocalQueue: batch.LocalQueue{Name: "ns/main", Queues: []batch.QueueName{"main"}}},
+			batch.PodObserved{Pod: batch.Pod{UID: "u", Node: "n0", Phase: batch.PodReady, Requests: batch.Resources{batch.ResourceGPU: 3}}})
+		a, b := core.New(), core.New()
+		for _, e := range events {
+			a.Step(e)
+		}
+		for _, e := range rapid.Permutation(slices.Clone(events)).Draw(t, "order") {
+			b.Step(e)
+		}
+		if diff := cmp.Diff(a.Plan(zero), b.Plan(zero)); diff != "" {
+			t.Fatalf("(-one order +another):\n%s", diff)
+		}
+	})
+}
+
+// More nodes never delay the first in the order.
+func TestMoreCapacityNeverDelaysTheFirst(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		few, many := newWorld(t), newWorld(t)
+		nodes := rapid.IntRange(1, 3).Draw(t, "nodes")
+		few.nodes(nodes, 8)
+		many.nodes(nodes+rapid.IntRange(1, 2).Draw(t, "more"), 8)
+		for i := range rapid.IntRange(0, 4).Draw(t, "unmanaged") {
+			pod := batch.PodObserved{Pod: batch.Pod{
+				UID: batch.PodUID(fmt.Sprint(i)), Node: batch.NodeName(fmt.Sprintf("n%d", rapid.IntRange(1, nodes).Draw(t, "node"))),
+				Phase: batch.PodReady, Requests: batch.Resources{batch.ResourceGPU: 3},
+			}}
+			if rapid.Bool().Draw(t, "leaving") {
+				pod.Pod.GoneBy = zero.Add(time.Duration(rapid.IntRange(1, 9).Draw(t, "gone by")) * time.Minute)
+			}
+			few.step(pod)
+			many.step(pod)
+		}
+		first := drawJob(t, 0)
+		first.priority, first.queue = 9, "main"
+		rest := []job{first}
+		for i := range rapid.IntRange(0, 4).Draw(t, "others") {
+			j := drawJob(t, i+1)
+			j.queue = "main"
+			rest = append(rest, j)
+		}
+		few.submit(rest...)
+		many.submit(rest...)
+		before, after := answer(few, first.name), answer(many, first.name)
+		if !before.IsZero() && (after.IsZero() || after.After(before)) {
+			t.Fatalf("planned for %v, with more nodes for %v", before, after)
+		}
+	})
+}
+
+// answer is when a job starts or is planned to; zero: unknown.
+func answer(w *world, name string) time.Time {
+	plan := w.core.Plan(w.now)
+	for _, d := range plan.Start {
+		if d.ID == id(name) {
+			return d.Allocation.Start
+		}
+	}
+	for _, d := range plan.Wait {
+		if d.ID == id(name) {
+			return d.Verdict.PlannedStart
+		}
+	}
+	return time.Time{}
+}
