@@ -31,6 +31,9 @@ const (
 	StateStopping = "Stopping"
 )
 
+// podsLost is the reason of PodsReady when it was True before in this run.
+const podsLost = "PodsLost"
+
 const (
 	runsMax     = 10
 	byMax       = 1024
@@ -76,11 +79,7 @@ func RecordStart(qw *v1alpha1.QueuedWorkload, in batch.Allocation, at time.Time)
 
 // RecordReady writes whether as many pods are ready as the run needs.
 func RecordReady(qw *v1alpha1.QueuedWorkload, ready bool, at time.Time) {
-	reason := StateStarting
-	if meta.IsStatusConditionTrue(qw.Status.Conditions, v1alpha1.ConditionPodsReady) {
-		reason = "PodsLost"
-	}
-	value, message, state := metav1.ConditionFalse, "some of its pods are not ready", StateStarting
+	value, message, reason, state := metav1.ConditionFalse, "some of its pods are no longer ready", podsLost, StateStarting
 	if ready {
 		value, message, reason, state = metav1.ConditionTrue, "all its pods are ready", StateRunning, StateRunning
 	}

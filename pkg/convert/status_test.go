@@ -56,6 +56,16 @@ func TestDecisionsAreReadBack(t *testing.T) {
 		t.Fatalf("a started workload still waits: %+v", got)
 	}
 
+	if got.PodsReady != nil {
+		t.Fatalf("a run whose pods are being made was ready: %v", *got.PodsReady)
+	}
+	for _, ready := range []bool{true, false} {
+		convert.RecordReady(qw, ready, at(15))
+		if got = convert.Workload(qw); got.PodsReady == nil || *got.PodsReady != ready {
+			t.Fatalf("ready %v reads back as %v", ready, got.PodsReady)
+		}
+	}
+
 	convert.RecordEvict(qw, batch.Eviction{Cause: batch.CauseStartTimeout, By: "a gate"}, at(20))
 	got = convert.Workload(qw)
 	if got.Eviction == nil || got.Eviction.Cause != batch.CauseStartTimeout || got.Eviction.By != "a gate" || got.Allocation == nil {

@@ -56,6 +56,9 @@ func decisions(out *batch.Workload, qw *v1alpha1.QueuedWorkload) {
 	if c := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionFinished); c != nil && c.Status == metav1.ConditionTrue {
 		out.Finished = &batch.End{State: batch.EndState(c.Reason), Time: c.LastTransitionTime.UTC(), Message: c.Message}
 	}
+	if c := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionPodsReady); c != nil && out.Allocation != nil && c.Reason != StateStarting {
+		out.PodsReady = new(c.Status == metav1.ConditionTrue)
+	}
 	if c := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionPending); c != nil && c.Status == metav1.ConditionTrue {
 		out.LastVerdict = &batch.Verdict{Reason: batch.Reason(c.Reason), PlannedStart: out.Promise, Message: c.Message}
 	}

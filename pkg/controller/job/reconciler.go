@@ -112,6 +112,11 @@ func (r *Reconciler) obey(ctx context.Context, job *batchv1.Job, workload *v1alp
 		if suspended {
 			return r.start(ctx, job, workload)
 		}
+		if owner := (framework.Job{}).Owner(job); !ended(job) && (!owner.Started || owner.Run != convert.Restarts(workload)) {
+			// It still runs as an earlier run, or was let go by somebody
+			// else: its pods would have the wrong deadline and tolerations.
+			return r.change(ctx, job, "suspend", func(job *batchv1.Job) { framework.Job{}.Stop(job) })
+		}
 	case mustStop:
 		if !suspended && !ended(job) {
 			return r.change(ctx, job, "suspend", func(job *batchv1.Job) { framework.Job{}.Stop(job) })
