@@ -112,10 +112,8 @@ func (r *Reconciler) obey(ctx context.Context, job *batchv1.Job, workload *v1alp
 		if suspended {
 			return r.start(ctx, job, workload)
 		}
-		if owner := (framework.Job{}).Owner(job); !ended(job) && (!owner.Started || owner.Run != convert.Restarts(workload)) {
-			// It still runs as an earlier run, or was let go by somebody
-			// else: its pods would have the wrong deadline and tolerations.
-			return r.change(ctx, job, "suspend", func(job *batchv1.Job) { framework.Job{}.Stop(job) })
+		if !ended(job) && !startedFor(job, workload) {
+			return r.recall(ctx, job, workload)
 		}
 	case mustStop:
 		if !suspended && !ended(job) {
@@ -132,19 +130,26 @@ func (r *Reconciler) obey(ctx context.Context, job *batchv1.Job, workload *v1alp
 	return nil
 }
 
-// recall suspends a Job that runs without an allocation: its workload was
-// deleted, or somebody with the right to has lifted the suspension. Running
-// work is at stake, so the cache's word is not enough: right after a change of
-// leader it may not have seen the allocation yet.
+// recall suspends a Job that runs although its workload has no allocation, or
+// another one than the Job was started for: the workload was deleted, somebody
+// with the right to has lifted the suspension, or the Job still runs as an
+// earlier run. Running work is at stake, so the cache's word is not enough:
+// right after a change of leader it may be behind.
 func (r *Reconciler) recall(ctx context.Context, job *batchv1.Job, workload *v1alpha1.QueuedWorkload) error {
 	now := &v1alpha1.QueuedWorkload{}
 	if err := r.Reader.Get(ctx, client.ObjectKeyFromObject(workload), now); err != nil {
 		return fmt.Errorf("read the workload of Job %s/%s: %w", job.Namespace, job.Name, err)
 	}
-	if standing(now) != mustWait {
+	if at := standing(now); at == hasEnded || at == mustRun && startedFor(job, now) {
 		return nil // its event comes back here
 	}
 	return r.change(ctx, job, "suspend", func(job *batchv1.Job) { framework.Job{}.Stop(job) })
+}
+
+// startedFor says whether a Job was started for the run that its workload is in.
+func startedFor(job *batchv1.Job, workload *v1alpha1.QueuedWorkload) bool {
+	owner := framework.Job{}.Owner(job)
+	return owner.Started && owner.Run == convert.Restarts(workload)
 }
 
 // The standing of a workload, as far as its Job is concerned.
@@ -172,9 +177,8 @@ func standing(workload *v1alpha1.QueuedWorkload) standingKind {
 
 // start lifts the suspension, in one patch with all that the run needs.
 func (r *Reconciler) start(ctx context.Context, job *batchv1.Job, workload *v1alpha1.QueuedWorkload) error {
-	owner := framework.Job{}.Owner(job)
 	run := convert.Restarts(workload)
-	if owner.Started && owner.Run == run {
+	if startedFor(job, workload) {
 		// It was started for this very run and somebody else has suspended it
 		// since: the core sees that and takes the run back.
 		return nil
