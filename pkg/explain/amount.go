@@ -21,6 +21,14 @@ func Amount(name batch.ResourceName, amount batch.Amount) string {
 	return fmt.Sprint(int64(amount))
 }
 
+// noun is the name of a resource in a sentence.
+func noun(name batch.ResourceName) string {
+	if name == batch.ResourcePods {
+		return "pod slots"
+	}
+	return string(name)
+}
+
 func binary(n int64) string {
 	units := []string{"", "Ki", "Mi", "Gi", "Ti", "Pi"}
 	i := 0

@@ -75,7 +75,7 @@ func resources(v batch.Verdict) string {
 	f := v.Facts
 	var free string
 	if f.Resource != "" {
-		free = fmt.Sprintf("%s of %s %s free%s", Amount(f.Resource, f.Limit), Amount(f.Resource, f.Need), f.Resource, where(f))
+		free = fmt.Sprintf("%s of %s %s free%s", Amount(f.Resource, f.Limit), Amount(f.Resource, f.Need), noun(f.Resource), where(f))
 	} else {
 		free = "not enough is free" + where(f)
 	}
