@@ -16,6 +16,9 @@ import (
 	"github.com/berth-dev/berth/pkg/sandbox"
 )
 
+// version is stamped by the linker.
+var version = "unknown"
+
 // Exit codes.
 const (
 	exitFailed      = 1
@@ -101,6 +104,7 @@ func newRoot(out, progress io.Writer) *cobra.Command {
 		Short:         "A Kubernetes cluster with simulated GPU nodes, to try Berth on",
 		Long:          longHelp,
 		Example:       examples,
+		Version:       version,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args: func(_ *cobra.Command, args []string) error {

@@ -125,9 +125,7 @@ func (b *builder) start(name, path string, args []string, port int) (started, er
 		Args: args,
 		Mark: b.folder.path,
 		Log:  b.logPath(name),
-		// Fewer garbage collections: a sixth less time for a burst of pods, for
-		// a few hundred MiB. kwok would write into the home folder.
-		Env: []string{"GOGC=400", "KWOK_WORKDIR=" + b.folder.join(workFolder)},
+		Env:  b.environment(name),
 	})
 	if err != nil {
 		return started{}, err
@@ -135,6 +133,20 @@ func (b *builder) start(name, path string, args []string, port int) (started, er
 	c := componentState{Name: name, Identity: p.Identity, Port: port}
 	b.state.set(c)
 	return started{componentState: c, process: p}, b.state.write(b.folder.path)
+}
+
+// environment is what a component's environment has besides ours.
+func (b *builder) environment(name string) []string {
+	if name == Controller {
+		return nil // as in a cluster
+	}
+	return []string{
+		// Fewer garbage collections: a sixth less time for a burst of pods, for
+		// a few hundred MiB.
+		"GOGC=400",
+		// kwok would write into the home folder.
+		"KWOK_WORKDIR=" + b.folder.join(workFolder),
+	}
 }
 
 func (p *plane) healthPort(name string) int {

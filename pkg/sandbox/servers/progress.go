@@ -8,12 +8,21 @@ import (
 	"time"
 )
 
+// unit is what a step counts.
+type unit string
+
+const (
+	unitModules  unit = "modules downloaded"
+	unitPackages unit = "packages compiled"
+)
+
 // progress tells how far a build step is: on a terminal one line that is
 // rewritten each second, in a log file a line each 15 s, so that a CI job that
 // kills silent commands lets it live.
 type progress struct {
 	log      io.Writer
-	total    int
+	unit     unit
+	total    int // 0: unknown
 	terminal bool
 	start    time.Time
 	done     chan struct{}
@@ -24,8 +33,8 @@ type progress struct {
 	last string
 }
 
-func newProgress(log io.Writer, total int) *progress {
-	p := &progress{log: log, total: total, terminal: isTerminal(log), start: time.Now(), done: make(chan struct{})}
+func newProgress(log io.Writer, unit unit, total int) *progress {
+	p := &progress{log: log, unit: unit, total: total, terminal: isTerminal(log), start: time.Now(), done: make(chan struct{})}
 	every := 15 * time.Second
 	if p.terminal {
 		every = time.Second
@@ -45,7 +54,7 @@ func newProgress(log io.Writer, total int) *progress {
 	return p
 }
 
-func (p *progress) compiled(name string) {
+func (p *progress) add(name string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.n++
@@ -54,7 +63,7 @@ func (p *progress) compiled(name string) {
 
 func (p *progress) print() {
 	p.mu.Lock()
-	line := progressLine(p.n, p.total, p.last, time.Since(p.start))
+	line := p.line(time.Since(p.start))
 	p.mu.Unlock()
 	if p.terminal {
 		fmt.Fprintf(p.log, "\r\x1b[K      %s", line)
@@ -71,25 +80,28 @@ func (p *progress) finish() {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	fmt.Fprintf(p.log, "      done in %s, %d packages compiled\n", time.Since(p.start).Round(time.Second), p.n)
+	fmt.Fprintf(p.log, "      done in %s, %d %s\n", time.Since(p.start).Round(time.Second), p.n, p.unit)
 }
 
-// progressLine is one report. When the last packages are compiled a program is
-// linked, which prints nothing for up to half a minute.
-func progressLine(n, total int, last string, elapsed time.Duration) string {
+// line is one report. When the last packages are compiled a program is linked,
+// which prints nothing for up to half a minute.
+func (p *progress) line(elapsed time.Duration) string {
 	line := fmt.Sprintf("%s  ", elapsed.Round(time.Second))
 	switch {
-	case n == 0:
+	case p.n == 0 && p.unit == unitPackages:
 		return line + "looking up what is compiled already, or linking"
-	case total > 0:
-		line += fmt.Sprintf("%d%%, %d of at most %d packages", min(100*n/total, 100), n, total)
+	case p.total > 0:
+		line += fmt.Sprintf("%d%%, %d of at most %d %s", min(100*p.n/p.total, 100), p.n, p.total, p.unit)
 	default:
-		line += fmt.Sprintf("%d packages", n)
+		line += fmt.Sprintf("%d %s", p.n, p.unit)
 	}
-	if len(last) > 50 {
-		last = "…" + last[len(last)-49:]
+	if p.last == "" {
+		return line
 	}
-	return line + ", now " + last
+	if last := []rune(p.last); len(last) > 50 {
+		return line + ", now …" + string(last[len(last)-49:])
+	}
+	return line + ", now " + p.last
 }
 
 func isTerminal(w io.Writer) bool {
