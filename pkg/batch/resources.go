@@ -4,6 +4,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 )
 
 // Names returns the names of the resources in order.
@@ -52,10 +53,20 @@ type Catalog struct {
 	index map[ResourceName]int
 }
 
-// NewCatalog returns the catalog of these names, in order of name.
+// NewCatalog returns the catalog of these names. Extended resources such as
+// GPUs come first, by name: they are what is scarce, so that most looks at a
+// node end with the first amount.
 func NewCatalog(names []ResourceName) Catalog {
 	sorted := slices.Clone(names)
-	slices.Sort(sorted)
+	slices.SortFunc(sorted, func(a, b ResourceName) int {
+		if x, y := strings.Contains(string(a), "/"), strings.Contains(string(b), "/"); x != y {
+			if x {
+				return -1
+			}
+			return 1
+		}
+		return strings.Compare(string(a), string(b))
+	})
 	sorted = slices.Compact(sorted)
 	index := make(map[ResourceName]int, len(sorted))
 	for i, name := range sorted {

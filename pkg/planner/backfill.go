@@ -102,6 +102,9 @@ func (p *pass) round(planned, rest []*contender, first bool) (changed bool) {
 		before[i] = c.promise
 	}
 	p.keepPromises(planned, first)
+	if !first && allKept(planned) {
+		return false // all is as the last round left it
+	}
 	p.fill(planned)
 	changed = p.greedy(rest)
 	for i, c := range planned {
@@ -110,13 +113,24 @@ func (p *pass) round(planned, rest []*contender, first bool) (changed bool) {
 			changed = true
 			continue
 		}
-		c.promise, c.kept = 0, nil
+		c.promise, c.kept, c.tried = 0, nil, true
 		if c.placed {
 			c.promise, c.kept = c.start, &kept{option: c.option, place: c.place}
 		}
 		changed = changed || c.promise != before[i]
 	}
 	return changed
+}
+
+// allKept says whether everyone has been tried and is where the last round
+// left him.
+func allKept(planned []*contender) bool {
+	for _, c := range planned {
+		if !c.tried || c.placed != (c.kept != nil) || (c.placed && !c.place.Equal(c.kept.place)) {
+			return false
+		}
+	}
+	return true
 }
 
 // keepPromises is the first way through a round: in order, who has a promise is
@@ -285,7 +299,7 @@ func (p *pass) advance(c *contender, f floors) bool {
 	c.settle(option, place)
 	p.full.Hold(place)
 	if old.placed {
-		f.lower(old.place)
+		p.lower(f, old.place)
 	}
 	return true
 }
@@ -309,16 +323,31 @@ func (p *pass) sooner(c *contender, f floors, till timeline.Time) (option int, p
 	return option, place, ok
 }
 
-// lower takes into account that a place was given back: a run of a length may
-// now begin as early as that much before it.
-func (f floors) lower(given timeline.Place) {
+// lower takes into account that a place was given back: a run that would use
+// it may now begin as early as its length before it. Where no pod of a request
+// fits into what was given back, nothing has changed for it.
+func (p *pass) lower(f floors, given timeline.Place) {
 	for key, floor := range f { //order:any each floor by itself
-		first := timeline.Time(0)
+		first := p.from
 		if key.long != timeline.Forever {
-			first = max(0, given.From-timeline.Time(key.long)+1)
+			first = max(first, given.From-timeline.Time(key.long)+1)
 		}
-		f[key] = min(floor, first)
+		if first < floor && p.opens(key, given) {
+			f[key] = first
+		}
 	}
+}
+
+// opens says whether a pod of a request fits anywhere into a place.
+func (p *pass) opens(key floorKey, given timeline.Place) bool {
+	for _, set := range key.shape.options[key.option].sets {
+		for _, seat := range given.Seats {
+			if p.full.Opens(seat.Node, set.Each, given.Span) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // ownHelps says whether a contender's own hold may be in its way: only if one

@@ -157,11 +157,9 @@ func keepDecisions(seen, ours *batch.Workload) {
 }
 
 // keepAnswers keeps what we have said of a workload at the same stage: it may
-// still be on its way to the API server.
+// still be on its way to the API server, and nobody else says anything there.
 func keepAnswers(seen, ours *batch.Workload) {
-	if ours.LastVerdict != nil {
-		seen.LastVerdict, seen.Promise = ours.LastVerdict, ours.Promise
-	}
+	seen.LastVerdict, seen.Promise = ours.LastVerdict, ours.Promise
 	if ours.PodsReady != nil {
 		seen.PodsReady = ours.PodsReady
 	}

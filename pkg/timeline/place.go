@@ -189,3 +189,14 @@ func (t *Timeline) Free(node int, span Span) batch.Vector {
 	}
 	return least
 }
+
+// Opens says whether any time of a span has room for a pod on a node.
+func (t *Timeline) Opens(node int, each batch.Vector, span Span) bool {
+	l := &t.lines[node]
+	for i := l.step(span.From); i < len(l.at) && l.at[i] < span.Till; i++ {
+		if l.vector(i, t.width).PodsUpTo(each, 1) > 0 {
+			return true
+		}
+	}
+	return false
+}

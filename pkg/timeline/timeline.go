@@ -3,6 +3,7 @@ package timeline
 import (
 	"fmt"
 	"math"
+	"slices"
 	"sort"
 
 	"github.com/berth-dev/berth/pkg/batch"
@@ -45,6 +46,13 @@ type Seat struct {
 type Place struct {
 	Span
 	Seats []Seat // by set, then node
+}
+
+// Equal says whether two places are the same.
+func (p Place) Equal(other Place) bool {
+	return p.Span == other.Span && slices.EqualFunc(p.Seats, other.Seats, func(a, b Seat) bool {
+		return a.Set == b.Set && a.Node == b.Node && a.Pods == b.Pods
+	})
 }
 
 // line is the free capacity of one node: free[i*width:] holds from at[i] until
