@@ -228,6 +228,9 @@ func (w *world) settle() {
 		if again := w.core.Plan(w.now); !again.Empty() {
 			w.t.Fatalf("%d: a plan after a plan is not empty:\nfirst %s\nthen  %s", minuteOf(w.now), brief(plan), brief(again))
 		}
+		if next := w.core.Plan(w.now).Wake; !next.IsZero() && (plan.Wake.IsZero() || next.Before(plan.Wake)) {
+			w.t.Fatalf("%d: wakes at %v, though something changes at %v: %s", minuteOf(w.now), plan.Wake, next, brief(plan))
+		}
 		if plan.Empty() {
 			return
 		}

@@ -7,7 +7,9 @@
 //	lifecycle.go  what runs: ends, evictions, who waits again
 //	order.go      who takes part, and in which order
 //	fit.go        nodes that would do, what can never fit
-//	backfill.go   planned starts: promises kept, gaps filled
+//	backfill.go   planned starts, round by round until nothing moves
+//	promise.go    placements of promised starts, from the plan before
+//	fill.go       the earliest start, and an earlier one than the planned
 //	verdict.go    why the rest waits, and what moved a planned start
 //	plan.go       the stages put together; changes only
 package planner

@@ -18,6 +18,9 @@ type fleet struct {
 	empty    *timeline.Timeline
 	line     *timeline.Timeline // with what runs
 
+	// firstEnd is when the first of what runs should end; zero: none should.
+	firstEnd time.Time
+
 	masks  map[maskKey]*mask
 	shapes map[shapeKey]*shape
 	doors  map[batch.QueueName]string
@@ -115,8 +118,8 @@ func (f *fleet) charge(p *pass, node int, c *batch.Charge) {
 	till := timeline.Never
 	if !end.IsZero() {
 		till = secondOf(end)
-		if len(p.waiting) > 0 {
-			p.wake(timeOf(till))
+		if at := timeOf(till); f.firstEnd.IsZero() || at.Before(f.firstEnd) {
+			f.firstEnd = at
 		}
 	}
 	f.line.Charge(node, f.catalog.Vector(c.Requests), timeline.Span{From: p.from, Till: till})
@@ -173,16 +176,22 @@ func (p *pass) shape(w *batch.Waiting, q *batch.Queue) *shape {
 // and with those that are only unavailable.
 func (p *pass) newShape(sets []batch.PodSet, q *batch.Queue) *shape {
 	s := &shape{}
-	if v := p.outOfBounds(sets, q); v.Reason != "" {
-		s.never = v
+	pods := 0
+	for i := range sets {
+		pods += sets[i].Count
+	}
+	if q.MaxPods > 0 && pods > q.MaxPods {
+		s.never = bound(sets, q, "size.maxPods", pods, q.MaxPods)
 		return s
+	}
+	if pods == 0 {
+		return s // paused, which is for its own state to say
 	}
 	flavors := q.Flavors
 	if len(flavors) == 0 {
 		flavors = []batch.FlavorName{""}
 	}
-	var closest, absent *attempt
-	nodes := 0
+	var closest, absent, outside *attempt
 	for _, name := range flavors {
 		flavor, ok := p.Flavors[name]
 		if !ok && name != "" {
@@ -190,24 +199,40 @@ func (p *pass) newShape(sets []batch.PodSet, q *batch.Queue) *shape {
 		}
 		a := p.try(sets, q, name, flavor)
 		switch {
+		case a.fitsAll && !within(a.nodes, q):
+			outside = first(outside, &a)
 		case a.fits:
 			s.options = append(s.options, option{flavor: name, sets: a.usable})
-			nodes = max(nodes, a.nodes)
-		case a.fitsAll && absent == nil:
-			absent, nodes = &a, max(nodes, a.nodes)
-		case closest == nil:
-			closest = &a
+		case a.fitsAll:
+			absent = first(absent, &a)
+		default:
+			closest = first(closest, &a)
 		}
 	}
 	switch {
-	case len(s.options) == 0 && absent == nil:
-		s.never = p.neverFits(sets, q, closest)
-	case q.MaxNodes > 0 && nodes > q.MaxNodes:
-		s.never = bound(sets, q, "size.maxNodes", nodes, q.MaxNodes)
-	case len(s.options) == 0:
+	case len(s.options) > 0:
+	case absent != nil:
 		s.absent, s.facts = true, absent.facts
+	case outside != nil && q.MaxNodes > 0 && outside.nodes > q.MaxNodes:
+		s.never = bound(sets, q, "size.maxNodes", outside.nodes, q.MaxNodes)
+	case outside != nil:
+		s.never = bound(sets, q, "size.minNodes", outside.nodes, q.MinNodes)
+	default:
+		s.never = p.neverFits(sets, q, closest)
 	}
 	return s
+}
+
+func first(a, b *attempt) *attempt {
+	if a != nil {
+		return a
+	}
+	return b
+}
+
+// within says whether a number of nodes is within the queue's size.
+func within(nodes int, q *batch.Queue) bool {
+	return nodes >= q.MinNodes && (q.MaxNodes == 0 || nodes <= q.MaxNodes)
 }
 
 // attempt is how a request fares on the empty nodes of a flavor.
@@ -302,21 +327,6 @@ func lasting(taints []batch.Taint) []batch.Taint {
 	return slices.DeleteFunc(slices.Clone(taints), func(t batch.Taint) bool {
 		return strings.HasPrefix(t.Key, "node.kubernetes.io/")
 	})
-}
-
-// outOfBounds says whether a request lies outside the queue's size.
-func (p *pass) outOfBounds(sets []batch.PodSet, q *batch.Queue) batch.Verdict {
-	pods := 0
-	for i := range sets {
-		pods += sets[i].Count
-	}
-	if q.MaxPods > 0 && pods > q.MaxPods {
-		return bound(sets, q, "size.maxPods", pods, q.MaxPods)
-	}
-	if q.MinNodes > 0 && pods > 0 && pods < q.MinNodes {
-		return bound(sets, q, "size.minNodes", pods, q.MinNodes)
-	}
-	return batch.Verdict{}
 }
 
 func bound(sets []batch.PodSet, q *batch.Queue, name string, need, limit int) batch.Verdict {

@@ -2,7 +2,6 @@ package planner
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/berth-dev/berth/pkg/batch"
@@ -155,7 +154,6 @@ func (p *pass) gate(w *batch.Workload, q *batch.Queue) batch.Verdict {
 	if stopped {
 		return verdictOf(batch.ReasonQueueStopped, batch.Facts{
 			Queue: q.Name, Bound: string(q.State), Until: q.StateSince,
-			Text: strings.ToLower(string(q.State)),
 		})
 	}
 	return batch.Verdict{}

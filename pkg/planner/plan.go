@@ -64,9 +64,7 @@ func (p *pass) conclude() {
 	waiting := 0
 	for i, c := range p.order {
 		if c.starts(p) {
-			p.plan.Start = append(p.plan.Start, batch.StartDecision{
-				ID: c.workload().ID, Run: c.workload().Restarts, Allocation: p.allocation(c),
-			})
+			p.start(c)
 			continue
 		}
 		if c.placed {
@@ -81,8 +79,31 @@ func (p *pass) conclude() {
 		p.wait(r.waiting, r.verdict)
 	}
 	p.plan.Stats.Considered = len(p.order)
-	p.plan.Stats.Waiting = len(p.order) + len(p.refused) - len(p.plan.Start)
+	p.plan.Stats.Waiting = waiting + len(p.refused)
 	p.plan.Stats.Running += len(p.plan.Start)
+	if p.plan.Stats.Waiting > 0 {
+		p.wakeAtEnds()
+	}
+}
+
+func (p *pass) start(c *contender) {
+	p.plan.Start = append(p.plan.Start, batch.StartDecision{
+		ID: c.workload().ID, Run: c.workload().Restarts, Allocation: p.allocation(c),
+	})
+	if p.Policy.StartTimeout > 0 {
+		p.wake(p.now.Add(p.Policy.StartTimeout))
+	}
+}
+
+// wakeAtEnds wakes when what runs, or starts now, should end: then planned
+// starts hold or are overrun.
+func (p *pass) wakeAtEnds() {
+	if !p.fleet.firstEnd.IsZero() {
+		p.wake(p.fleet.firstEnd)
+	}
+	for _, d := range p.plan.Start {
+		p.wake(d.Allocation.Deadline)
+	}
 }
 
 func (p *pass) wait(w *batch.Waiting, v batch.Verdict) {
