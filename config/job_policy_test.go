@@ -264,6 +264,9 @@ func TestJobGuardProtectsQueuedJobs(t *testing.T) {
 		return func(j *batchv1.Job) { delete(j.Spec.Template.Labels, key); delete(j.Spec.Template.Annotations, key) }
 	}
 	parallelism := func(n int32) func(*batchv1.Job) { return func(j *batchv1.Job) { j.Spec.Parallelism = &n } }
+	deadline := func(seconds int64) func(*batchv1.Job) {
+		return func(j *batchv1.Job) { j.Spec.ActiveDeadlineSeconds = &seconds }
+	}
 	finalizer := func(j *batchv1.Job) { j.Finalizers = append(j.Finalizers, "example.com/wait") }
 	in := func(namespace string) func(*batchv1.Job) { return func(j *batchv1.Job) { j.Namespace = namespace } }
 	offending := []func(*batchv1.Job){
@@ -314,6 +317,14 @@ func TestJobGuardProtectsQueuedJobs(t *testing.T) {
 		{"more pods while it runs", alice, started(), started(parallelism(3)), "spec.parallelism cannot be raised from 2 to 3 while the Job runs"},
 		{"more pods while it runs, by Berth", berth, started(), started(parallelism(3)), ""},
 		{"more pods for a Job without a queue", alice, job(free), job(free, parallelism(3)), ""},
+
+		{"a longer run than was granted", alice, started(deadline(60)), started(deadline(61)), "spec.activeDeadlineSeconds cannot be raised or removed while the Job runs: it is 60"},
+		{"an endless run", alice, started(deadline(60)), started(), "spec.activeDeadlineSeconds cannot be raised or removed while the Job runs: it is 60"},
+		{"a shorter run", alice, started(deadline(60)), started(deadline(30)), ""},
+		{"a longer run, by Berth", berth, started(deadline(60)), started(deadline(61)), ""},
+		{"a limit where there was none", alice, started(), started(deadline(60)), ""},
+		{"a longer limit while it waits", alice, waiting(deadline(60)), waiting(deadline(61)), ""},
+		{"a longer limit for a Job without a queue", alice, job(free, deadline(60)), job(free, deadline(61)), ""},
 
 		{"another walltime", alice, waiting(), waiting(annotation("berth.dev/walltime", "2-12")), ""},
 		{"a bad walltime", alice, waiting(), waiting(annotation("berth.dev/walltime", "30:60")), `annotation berth.dev/walltime is "30:60"`},

@@ -35,6 +35,9 @@ func TestWorkloadGuard(t *testing.T) {
 		w.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionFinished, Status: metav1.ConditionTrue, Reason: "Completed"}}
 	}
 	urgent := func(w *v1alpha1.QueuedWorkload) { w.Spec.Priority = new(int32(1000)) }
+	queuedAt := func(at string) func(*v1alpha1.QueuedWorkload) {
+		return func(w *v1alpha1.QueuedWorkload) { set(&w.Annotations, "berth.dev/queued-at", at) }
+	}
 	marked := func(w *v1alpha1.QueuedWorkload) { w.Labels = map[string]string{"mine": "1"} }
 	for _, test := range []struct {
 		name      string
@@ -48,6 +51,10 @@ func TestWorkloadGuard(t *testing.T) {
 		{"Berth follows its owner", berth, admission.Update, workload(), workload(urgent), ""},
 		{"a person raises its priority", alice, admission.Update, workload(), workload(urgent), "the spec of a QueuedWorkload follows its owner"},
 		{"a person labels one", alice, admission.Update, workload(), workload(marked), ""},
+		{"Berth notes when it was queued", berth, admission.Update, workload(), workload(queuedAt("2026-01-01T00:00:00Z")), ""},
+		{"a person moves it to the front", alice, admission.Update, workload(queuedAt("2026-01-01T00:00:00Z")), workload(queuedAt("2001-01-01T00:00:00Z")), "annotations of a QueuedWorkload are written by Berth only"},
+		{"a person takes its place away", alice, admission.Update, workload(queuedAt("2026-01-01T00:00:00Z")), workload(), "annotations of a QueuedWorkload are written by Berth only"},
+		{"a person labels one that was noted", alice, admission.Update, workload(queuedAt("2026-01-01T00:00:00Z")), workload(queuedAt("2026-01-01T00:00:00Z"), marked), ""},
 		{"a person deletes one that waits", alice, admission.Delete, workload(), nil, ""},
 		{"a person deletes one that holds nodes", alice, admission.Delete, workload(admitted), nil, "this workload holds nodes, and its pods run: delete the Job (or Pod) that owns it instead"},
 		{"a person deletes the record of one that has ended", alice, admission.Delete, workload(admitted, finished), nil, ""},
