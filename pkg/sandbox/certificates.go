@@ -9,6 +9,7 @@ import (
 	"crypto/x509/pkix"
 	"encoding/pem"
 	"fmt"
+	"maps"
 	"math/big"
 	"net"
 	"os"
@@ -90,9 +91,7 @@ func writeCertificates(dir string) error {
 		pkiEtcdClient:    {user: "kube-apiserver"},
 		pkiKubeletClient: {user: "kube-apiserver-kubelet-client", group: groupMasters},
 	}
-	for name, holder := range clients { //order:any a map again
-		holders[name] = holder
-	}
+	maps.Copy(holders, clients)
 	for name, holder := range holders { //order:any files of different names
 		if err := ca.issue(dir, name, holder); err != nil {
 			return err

@@ -43,11 +43,10 @@ type folder struct {
 func lockFolder(ctx context.Context, dir string, log io.Writer) (*folder, error) {
 	told := false
 	for {
-		path, err := makeFolder(dir)
-		if err != nil {
-			return nil, err
+		path, lock, err := openFolder(dir)
+		if errors.Is(err, fs.ErrNotExist) && ctx.Err() == nil {
+			continue // a `down` was quicker than we
 		}
-		lock, err := os.Open(path)
 		if err != nil {
 			return nil, fmt.Errorf("open the sandbox's folder: %w", err)
 		}
@@ -71,15 +70,17 @@ func lockFolder(ctx context.Context, dir string, log io.Writer) (*folder, error)
 	}
 }
 
-func makeFolder(dir string) (string, error) {
+// openFolder makes the folder if need be, and returns its resolved path too.
+func openFolder(dir string) (string, *os.File, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", fmt.Errorf("make the sandbox's folder: %w", err)
+		return "", nil, err
 	}
 	path, err := resolve(dir)
 	if err != nil {
-		return "", fmt.Errorf("find the sandbox's folder: %w", err)
+		return "", nil, err
 	}
-	return path, nil
+	opened, err := os.Open(path)
+	return path, opened, err
 }
 
 // resolve makes a path absolute and free of symbolic links, so that a sandbox

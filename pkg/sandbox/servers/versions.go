@@ -65,11 +65,10 @@ func steps() []step {
 // the API server reports v0.0.0-master+$Format:%H$ and kubectl warns of it.
 func kubernetesFlags() string {
 	parts := strings.SplitN(strings.TrimPrefix(KubernetesVersion, "v"), ".", 3)
-	flags := "-s -w"
-	for _, path := range []string{"k8s.io/component-base/version", "k8s.io/client-go/pkg/version"} {
-		flags += fmt.Sprintf(" -X %s.gitVersion=%s -X %s.gitMajor=%s -X %s.gitMinor=%s", path, KubernetesVersion, path, parts[0], path, parts[1])
+	stamp := func(path string) string {
+		return fmt.Sprintf(" -X %s.gitVersion=%s -X %s.gitMajor=%s -X %s.gitMinor=%s", path, KubernetesVersion, path, parts[0], path, parts[1])
 	}
-	return flags
+	return "-s -w" + stamp("k8s.io/component-base/version") + stamp("k8s.io/client-go/pkg/version")
 }
 
 // Programs are the names of all programs that are built.

@@ -175,8 +175,8 @@ func readyConditions() []corev1.NodeCondition {
 	}
 }
 
-// padded is i with as many digits as the last of n numbers has, at least min.
-func padded(i, n, min int) string {
-	width := max(len(strconv.Itoa(n-1)), min)
+// padded is i with as many digits as the last of n numbers has, at least so many.
+func padded(i, n, least int) string {
+	width := max(len(strconv.Itoa(n-1)), least)
 	return fmt.Sprintf("%0*d", width, i)
 }

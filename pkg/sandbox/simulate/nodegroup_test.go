@@ -31,9 +31,12 @@ func TestNodesStandInOrder(t *testing.T) {
 			name:  "neighbours share a rack, and racks a block",
 			group: NodeGroup{Prefix: "node", Count: 6, Racks: 3, Blocks: 2},
 			want: []place{
-				{"node-00", "rack-0", "block-0"}, {"node-01", "rack-0", "block-0"},
-				{"node-02", "rack-1", "block-0"}, {"node-03", "rack-1", "block-0"},
-				{"node-04", "rack-2", "block-1"}, {"node-05", "rack-2", "block-1"},
+				{"node-00", "rack-0", "block-0"},
+				{"node-01", "rack-0", "block-0"},
+				{"node-02", "rack-1", "block-0"},
+				{"node-03", "rack-1", "block-0"},
+				{"node-04", "rack-2", "block-1"},
+				{"node-05", "rack-2", "block-1"},
 			},
 		},
 		{

@@ -19,7 +19,7 @@ func documents(t *testing.T) []map[string]any {
 		t.Fatal(err)
 	}
 	var all []map[string]any
-	for _, raw := range bytes.Split(file, []byte("---\n")) {
+	for raw := range bytes.SplitSeq(file, []byte("---\n")) {
 		var document map[string]any
 		if err := yaml.Unmarshal(raw, &document); err != nil {
 			t.Fatalf("%v in\n%s", err, raw)

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
@@ -70,8 +71,8 @@ func checkRights(ctx context.Context) error {
 		return err
 	}
 	err = client.CoreV1().Nodes().Delete(ctx, "nobody", metav1.DeleteOptions{})
-	if err == nil || !strings.Contains(err.Error(), "forbidden") {
-		return fmt.Errorf("the controller may delete nodes (%v)", err)
+	if !apierrors.IsForbidden(err) {
+		return fmt.Errorf("the controller may delete nodes, or: %w", err)
 	}
 	return nil
 }
