@@ -1,6 +1,9 @@
 package batch
 
-import "slices"
+import (
+	"maps"
+	"slices"
+)
 
 // Seats says which ranks of a placement are taken and which are open. Places
 // on one host are alike, so pods fill the lowest ranks of their host first.
@@ -21,9 +24,7 @@ type Seats struct {
 // highest ranks before lower ones.
 func SeatsOf(p Placement, live map[NodeName]int, done []int, needed int) Seats {
 	left := make(map[NodeName]int, len(live))
-	for host, n := range live { //order:any a copy
-		left[host] = n
-	}
+	maps.Copy(left, live)
 	finished := make(map[int]bool, len(done))
 	for _, rank := range done {
 		finished[rank] = true

@@ -63,8 +63,7 @@ func (c *Charge) End(now time.Time) time.Time {
 	if !c.Overdue(now) {
 		return c.Until
 	}
-	late := now.Sub(c.Until)/overrunStep + 1
-	return c.Until.Add(late * overrunStep)
+	return now.Add(overrunStep - now.Sub(c.Until)%overrunStep)
 }
 
 // Waiting is a workload that waits.

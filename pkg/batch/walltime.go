@@ -94,7 +94,7 @@ func FormatDuration(long time.Duration) string {
 		if n := long / u.long; n > 0 {
 			b.WriteString(strconv.FormatInt(int64(n), 10))
 			b.WriteByte(u.letter)
-			long -= n * u.long
+			long %= u.long
 		}
 	}
 	return b.String()

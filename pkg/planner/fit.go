@@ -175,52 +175,61 @@ func (p *pass) shape(w *batch.Waiting, q *batch.Queue) *shape {
 // newShape judges a request on the empty nodes of each flavor: as they are,
 // and with those that are only unavailable.
 func (p *pass) newShape(sets []batch.PodSet, q *batch.Queue) *shape {
-	s := &shape{}
-	pods := 0
-	for i := range sets {
-		pods += sets[i].Count
+	pods := podsOf(sets)
+	if pods == 0 {
+		return &shape{} // paused, which is for its own state to say
 	}
 	if q.MaxPods > 0 && pods > q.MaxPods {
-		s.never = bound(sets, q, "size.maxPods", pods, q.MaxPods)
-		return s
+		return &shape{never: bound(sets, q, "size.maxPods", pods, q.MaxPods)}
 	}
-	if pods == 0 {
-		return s // paused, which is for its own state to say
-	}
-	flavors := q.Flavors
-	if len(flavors) == 0 {
-		flavors = []batch.FlavorName{""}
-	}
-	var closest, absent, outside *attempt
-	for _, name := range flavors {
-		flavor, ok := p.Flavors[name]
-		if !ok && name != "" {
-			continue
-		}
-		a := p.try(sets, q, name, flavor)
+	s := &shape{}
+	var best attempts
+	for _, a := range p.tryFlavors(sets, q) {
 		switch {
 		case a.fitsAll && !within(a.nodes, q):
-			outside = first(outside, &a)
+			best.outside = first(best.outside, a)
 		case a.fits:
-			s.options = append(s.options, option{flavor: name, sets: a.usable})
+			s.options = append(s.options, option{flavor: a.flavor, sets: a.usable})
 		case a.fitsAll:
-			absent = first(absent, &a)
+			best.absent = first(best.absent, a)
 		default:
-			closest = first(closest, &a)
+			best.closest = first(best.closest, a)
 		}
 	}
 	switch {
 	case len(s.options) > 0:
-	case absent != nil:
-		s.absent, s.facts = true, absent.facts
-	case outside != nil && q.MaxNodes > 0 && outside.nodes > q.MaxNodes:
-		s.never = bound(sets, q, "size.maxNodes", outside.nodes, q.MaxNodes)
-	case outside != nil:
-		s.never = bound(sets, q, "size.minNodes", outside.nodes, q.MinNodes)
+	case best.absent != nil:
+		s.absent, s.facts = true, best.absent.facts
+	case best.outside != nil:
+		s.never = outOfBounds(sets, q, best.outside.nodes)
 	default:
-		s.never = p.neverFits(sets, q, closest)
+		s.never = p.neverFits(sets, q, best.closest)
 	}
 	return s
+}
+
+// attempts are the first of each kind that failed.
+type attempts struct{ absent, outside, closest *attempt }
+
+// tryFlavors tries all flavors of a queue that exist, in order.
+func (p *pass) tryFlavors(sets []batch.PodSet, q *batch.Queue) []*attempt {
+	if len(q.Flavors) == 0 {
+		return []*attempt{p.try(sets, q, nil)}
+	}
+	var all []*attempt
+	for _, name := range q.Flavors {
+		if flavor, ok := p.Flavors[name]; ok {
+			all = append(all, p.try(sets, q, flavor))
+		}
+	}
+	return all
+}
+
+func outOfBounds(sets []batch.PodSet, q *batch.Queue, nodes int) batch.Verdict {
+	if nodes < q.MinNodes {
+		return bound(sets, q, "size.minNodes", nodes, q.MinNodes)
+	}
+	return bound(sets, q, "size.maxNodes", nodes, q.MaxNodes)
 }
 
 func first(a, b *attempt) *attempt {
@@ -244,10 +253,13 @@ type attempt struct {
 	facts         batch.Facts
 }
 
-func (p *pass) try(sets []batch.PodSet, q *batch.Queue, name batch.FlavorName, flavor *batch.Flavor) attempt {
-	a := attempt{flavor: name}
+func (p *pass) try(sets []batch.PodSet, q *batch.Queue, flavor *batch.Flavor) *attempt {
+	a := &attempt{}
+	if flavor != nil {
+		a.flavor = flavor.Name
+	}
 	for i := range sets {
-		m := p.mask(&sets[i], name, flavor)
+		m := p.mask(&sets[i], flavor)
 		set := timeline.Set{
 			Pods: sets[i].Count, PerNode: sets[i].PerNodeMax,
 			Each: p.fleet.catalog.Vector(sets[i].Requests), Nodes: m.usable,
@@ -268,7 +280,7 @@ func (p *pass) try(sets []batch.PodSet, q *batch.Queue, name batch.FlavorName, f
 		return a
 	}
 	a.fitsAll, a.nodes = true, nodesOf(place)
-	a.facts = batch.Facts{Queue: q.Name, Flavor: name, Asked: asks(sets)}
+	a.facts = batch.Facts{Queue: q.Name, Flavor: a.flavor, Asked: asks(sets)}
 	seen := map[int32]bool{}
 	for i := range a.all {
 		for _, node := range a.all[i].Nodes {
@@ -295,8 +307,11 @@ func nodesOf(place timeline.Place) int {
 }
 
 // mask finds the nodes that would do for a pod set in a flavor.
-func (p *pass) mask(set *batch.PodSet, name batch.FlavorName, flavor *batch.Flavor) *mask {
-	key := maskKey{constraint: set.Constraint(), flavor: name}
+func (p *pass) mask(set *batch.PodSet, flavor *batch.Flavor) *mask {
+	key := maskKey{constraint: set.Constraint()}
+	if flavor != nil {
+		key.flavor = flavor.Name
+	}
 	if m, ok := p.fleet.masks[key]; ok {
 		return m
 	}

@@ -116,7 +116,7 @@ func (p *pass) ownState(w *batch.Workload) batch.Verdict {
 	if local, ok := p.LocalQueues[w.LocalQueue]; ok && local.Held {
 		return verdictOf(batch.ReasonHeld, batch.Facts{Bound: "LocalQueue", Text: string(w.LocalQueue)})
 	}
-	if podsOf(w) == 0 {
+	if podsOf(w.PodSets) == 0 {
 		return verdictOf(batch.ReasonHeld, batch.Facts{Bound: "Pods"})
 	}
 	if w.RequeueAfter.After(p.now) {
@@ -126,10 +126,10 @@ func (p *pass) ownState(w *batch.Workload) batch.Verdict {
 	return batch.Verdict{}
 }
 
-func podsOf(w *batch.Workload) int {
+func podsOf(sets []batch.PodSet) int {
 	n := 0
-	for i := range w.PodSets {
-		n += w.PodSets[i].Count
+	for i := range sets {
+		n += sets[i].Count
 	}
 	return n
 }
