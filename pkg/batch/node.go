@@ -38,6 +38,10 @@ type Pod struct {
 	// Held is what keeps a pod without a node from getting one, in the words
 	// of whoever keeps it (a foreign gate, kube-scheduler); empty: nothing known.
 	Held string
+	// Queue and Flavor are whom the pod is charged to, also when its workload
+	// is gone; empty before Berth has released it.
+	Queue  QueueName
+	Flavor FlavorName
 }
 
 // Terminal says whether the pod has left its node's resources.

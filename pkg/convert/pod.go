@@ -12,8 +12,13 @@ import (
 	"github.com/berth-dev/berth/pkg/batch"
 )
 
-// RankAnnotation, on a pod, is the rank whose place it was given.
-const RankAnnotation = "berth.dev/rank"
+// Annotations that a pod gets with its release: the rank whose place it was
+// given, and the flavor it is charged to besides its ClusterQueue. What a pod
+// holds outlives its Job, so the pod itself has to say whose it is.
+const (
+	RankAnnotation   = "berth.dev/rank"
+	FlavorAnnotation = "berth.dev/flavor"
+)
 
 // Pod is a pod as the planner sees it.
 func Pod(pod *corev1.Pod) batch.Pod {
@@ -28,6 +33,10 @@ func Pod(pod *corev1.Pod) batch.Pod {
 	}
 	if out.Phase == batch.PodWaiting {
 		out.Held = heldBy(pod)
+	}
+	if out.Workload != "" && Rank(pod) >= 0 {
+		out.Queue = batch.QueueName(pod.Annotations[v1alpha1.ClusterQueueAnnotation])
+		out.Flavor = batch.FlavorName(pod.Annotations[FlavorAnnotation])
 	}
 	return out
 }

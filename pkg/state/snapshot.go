@@ -72,6 +72,7 @@ func (s *State) Summaries() map[batch.QueueName]batch.QueueSummary {
 	}
 	for _, r := range s.records { //order:any sums
 		if r.workload == nil {
+			r.summarizePods(sums)
 			continue
 		}
 		s.summarize(sums, r)
@@ -109,6 +110,27 @@ func (s *State) summarize(sums map[batch.QueueName]batch.QueueSummary, r *record
 		}
 	}
 	sums[w.Allocation.Queue] = q
+}
+
+// summarizePods counts what the pods of a workload that is gone still hold: a
+// Job that was deleted is charged until its last pod has ended.
+func (r *record) summarizePods(sums map[batch.QueueName]batch.QueueSummary) {
+	counted := map[batch.QueueName]bool{}
+	for _, p := range r.livePods() {
+		if p.Queue == "" {
+			continue
+		}
+		q := sums[p.Queue]
+		if !counted[p.Queue] {
+			counted[p.Queue] = true
+			q.Running++
+		}
+		if q.Used == nil {
+			q.Used = map[batch.FlavorName]batch.Resources{}
+		}
+		q.Used[p.Flavor] = q.Used[p.Flavor].Plus(p.Requests)
+		sums[p.Queue] = q
+	}
 }
 
 // sooner is the earlier of two times, where zero is none.

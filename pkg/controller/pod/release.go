@@ -158,8 +158,12 @@ func (r *Reconciler) releaseOne(ctx context.Context, workload *v1alpha1.QueuedWo
 		"affinity":        convert.PinnedAffinity(p.pod.Spec.Affinity, p.host),
 	}
 	meta := map[string]any{
-		"uid":         p.pod.UID,
-		"annotations": map[string]string{convert.RankAnnotation: strconv.Itoa(p.rank)},
+		"uid": p.pod.UID,
+		"annotations": map[string]string{
+			convert.RankAnnotation:          strconv.Itoa(p.rank),
+			v1alpha1.ClusterQueueAnnotation: workload.Status.Allocation.ClusterQueue,
+			convert.FlavorAnnotation:        workload.Status.Allocation.Flavor,
+		},
 	}
 	if metav1.GetControllerOf(p.pod) == nil {
 		if len(tolerations) > 0 {
