@@ -59,7 +59,8 @@ func decisions(out *batch.Workload, qw *v1alpha1.QueuedWorkload) {
 	if c := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionPodsReady); c != nil && out.Allocation != nil && c.Reason != StateStarting {
 		out.PodsReady = new(c.Status == metav1.ConditionTrue)
 	}
-	if c := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionPending); c != nil && c.Status == metav1.ConditionTrue {
+	// What was said of an older spec is no answer to this one.
+	if c := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionPending); c != nil && c.Status == metav1.ConditionTrue && c.ObservedGeneration == qw.Generation {
 		out.LastVerdict = &batch.Verdict{Reason: batch.Reason(c.Reason), PlannedStart: out.Promise, Message: c.Message}
 	}
 }
