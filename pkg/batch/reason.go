@@ -78,9 +78,11 @@ type Facts struct {
 	Need, Limit Amount
 	// Bound is the field of the queue that is exceeded.
 	Bound string
-	// Ahead are the higher-ranked ones that are in the way, and First of them.
-	Ahead int
-	First string
+	// Ahead are the higher-ranked ones that are in the way, First of them and
+	// its planned start.
+	Ahead   int
+	First   string
+	FirstAt time.Time
 	// Nodes would do but are not available: NotReady and Tainted of them.
 	NotReady, Tainted int
 	// Walltimes asked and allowed.

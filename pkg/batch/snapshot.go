@@ -103,14 +103,24 @@ func (a *Allocation) Places() int {
 	return n
 }
 
-// Needs is the number of pods that must run at the same time.
+// Needs is the number of pods that must run at the same time. More than there
+// are places it cannot be.
 func (s *Started) Needs() int {
-	if s.Owner == nil || s.Owner.Needed == nil {
-		return s.Workload.Allocation.Places()
-	}
+	places := s.Workload.Allocation.PodSets
 	n := 0
-	for _, needed := range s.Owner.Needed {
+	for i := range places {
+		needed := len(places[i].Hosts)
+		if s.Owner != nil && i < len(s.Owner.Needed) {
+			needed = min(needed, s.Owner.Needed[i])
+		}
 		n += needed
 	}
 	return n
+}
+
+// Ended is the number of pods that have succeeded and that the owner still
+// counts as needed: it hears of them a moment later than we do.
+func (s *Started) Ended() int {
+	known := s.Workload.Allocation.Places() - s.Needs()
+	return max(0, s.Succeeded-known)
 }

@@ -52,7 +52,7 @@ func TestB02GangThatFitsInPartMakesNoPod(t *testing.T) {
 	w.submit(job{name: "gang", pods: 20, gpu: 8, walltime: 60})
 	w.until(10)
 	w.want("gang=-", "gang~-")
-	w.reason("gang", batch.ReasonResources, "room for 8 of 20 pods now", "64 of 160 nvidia.com/gpu free", "no start is known yet")
+	w.reason("gang", batch.ReasonResources, "room for 8 of 20 pods", "64 of 160 nvidia.com/gpu free", "no start is known")
 }
 
 func TestB07NeverFittingRequestBlocksNobody(t *testing.T) {
@@ -133,7 +133,7 @@ func TestB24EachCauseHasItsReason(t *testing.T) {
 	)
 	w.until(0)
 	w.reason("noqueue", batch.ReasonQueueNotFound, "LocalQueue later does not exist in namespace ns", "starts by itself once somebody makes it")
-	w.reason("stopped", batch.ReasonQueueStopped, "ClusterQueue down is Down", "starts by itself once")
+	w.reason("stopped", batch.ReasonQueueStopped, "ClusterQueue down is set to Down", "starts by itself once")
 	w.reason("denied", batch.ReasonAccessDenied, "namespace ns may not use ClusterQueue closed")
 	w.reason("unknown", batch.ReasonNeverFits, "no node has example.com/fpga")
 	w.reason("six", batch.ReasonNeverFits, "asks 6 nvidia.com/gpu a pod", "largest node has 5")
@@ -143,7 +143,7 @@ func TestB24EachCauseHasItsReason(t *testing.T) {
 	w.reason("held", batch.ReasonHeld, "held by its author")
 	w.reason("wrong", batch.ReasonInvalidSpec, "write 1h")
 	w.reason("four", batch.ReasonResources, "3 of 4 nvidia.com/gpu free", "09:00")
-	w.reason("behind", batch.ReasonPriority, "would fit now", "ns/four", "10:00")
+	w.reason("behind", batch.ReasonPriority, "would fit now", "ns/four is planned on these nodes for 09:00", "starts at 10:00 at the latest")
 
 	// A fixed cause clears the reason without a new submission.
 	w.queue("later", nil)
@@ -206,7 +206,7 @@ func TestB72GangWithoutAKnownStartHoldsNothing(t *testing.T) {
 	w.until(1)
 	w.submit(job{name: "gang", pods: 10, gpu: 1, walltime: 60, priority: 9})
 	w.until(2)
-	w.reason("gang", batch.ReasonNodesUnavailable, "1 node would do but cordoned or tainted", "starts by itself once they return")
+	w.reason("gang", batch.ReasonNodesUnavailable, "1 node would do but is cordoned or tainted", "starts by itself once they return")
 	for i := range 5 {
 		w.submit(job{name: fmt.Sprintf("s%d", i), gpu: 1, walltime: 60})
 	}

@@ -26,8 +26,7 @@ func reason(v batch.Verdict) string {
 	case batch.ReasonResources:
 		return resources(v)
 	case batch.ReasonTopology:
-		return fmt.Sprintf("asks %s; enough is free%s, but not on single nodes as its pods need it: room for %d of %s now%s",
-			asked(f.Asked, f.Resource), where(f), f.FreeNow, count(pods(f.Asked), "pod"), when(v))
+		return topology(v)
 	case batch.ReasonNodesUnavailable:
 		return fmt.Sprintf("asks %s; %s%s would do but %s; it starts by itself once they return",
 			asked(f.Asked, f.Resource), count(f.NotReady+f.Tainted, "node"), where(f), unavailable(f))
@@ -56,39 +55,52 @@ func reason(v batch.Verdict) string {
 }
 
 func priority(v batch.Verdict) string {
-	f := v.Facts
-	text := fmt.Sprintf("asks %s; would fit now, but %s", asked(f.Asked, f.Resource), ahead(f))
-	return text + when(v)
+	return fmt.Sprintf("asks %s; would fit now, but %s; %s", asked(v.Facts.Asked, v.Facts.Resource), ahead(v.Facts), when(v))
 }
 
 func ahead(f batch.Facts) string {
+	at := ""
+	if !f.FirstAt.IsZero() {
+		at = " for " + Clock(f.FirstAt, f.At)
+	}
 	switch f.Ahead {
 	case 0:
 		return "its nodes are kept for planned starts"
 	case 1:
-		return "higher-ranked " + f.First + " is planned on these nodes"
+		return "higher-ranked " + f.First + " is planned on these nodes" + at
 	}
-	return fmt.Sprintf("%d higher-ranked workloads are planned on these nodes, first %s", f.Ahead, f.First)
+	return fmt.Sprintf("%d higher-ranked workloads are planned on these nodes, first %s%s", f.Ahead, f.First, at)
 }
 
 func resources(v batch.Verdict) string {
 	f := v.Facts
-	var free string
+	free := "not enough is free" + where(f)
 	if f.Resource != "" {
 		free = fmt.Sprintf("%s of %s %s free%s", Amount(f.Resource, f.Limit), Amount(f.Resource, f.Need), noun(f.Resource), where(f))
-	} else {
-		free = "not enough is free" + where(f)
 	}
-	return fmt.Sprintf("asks %s; %s: room for %d of %s now%s",
-		asked(f.Asked, f.Resource), free, f.FreeNow, count(pods(f.Asked), "pod"), when(v))
+	return fmt.Sprintf("asks %s; %s%s; %s", asked(f.Asked, f.Resource), free, room(f), when(v))
+}
+
+func topology(v batch.Verdict) string {
+	f := v.Facts
+	return fmt.Sprintf("asks %s; enough is free in total%s, but not on single nodes as its pods need it%s; %s",
+		asked(f.Asked, f.Resource), where(f), room(f), when(v))
+}
+
+// room says for how many pods of a gang there is room.
+func room(f batch.Facts) string {
+	if n := pods(f.Asked); n > 1 {
+		return fmt.Sprintf(", room for %d of %d pods", f.FreeNow, n)
+	}
+	return ""
 }
 
 // when says when it will start, if that is known.
 func when(v batch.Verdict) string {
 	if v.PlannedStart.IsZero() {
-		return "; no start is known yet, it starts by itself when enough running work has ended"
+		return "no start is known, it starts by itself when enough running work has ended"
 	}
-	return ", for all at " + Clock(v.PlannedStart, v.Facts.At)
+	return "starts at " + Clock(v.PlannedStart, v.Facts.At) + " at the latest"
 }
 
 func where(f batch.Facts) string {
@@ -101,11 +113,18 @@ func where(f batch.Facts) string {
 func unavailable(f batch.Facts) string {
 	switch {
 	case f.Tainted == 0:
-		return "not ready"
+		return be(f.NotReady) + " not ready"
 	case f.NotReady == 0:
-		return "cordoned or tainted"
+		return be(f.Tainted) + " cordoned or tainted"
 	}
-	return fmt.Sprintf("unavailable (%d not ready, %d cordoned or tainted)", f.NotReady, f.Tainted)
+	return fmt.Sprintf("are unavailable (%d not ready, %d cordoned or tainted)", f.NotReady, f.Tainted)
+}
+
+func be(n int) string {
+	if n == 1 {
+		return "is"
+	}
+	return "are"
 }
 
 func held(f batch.Facts) string {
@@ -119,7 +138,7 @@ func held(f batch.Facts) string {
 }
 
 func stopped(f batch.Facts) string {
-	text := fmt.Sprintf("ClusterQueue %s is %s", f.Queue, f.Bound)
+	text := fmt.Sprintf("ClusterQueue %s is set to %s", f.Queue, f.Bound)
 	switch batch.QueueState(f.Bound) {
 	case batch.QueueDrain:
 		text += " and starts only what was queued before"
@@ -157,8 +176,7 @@ func neverWhy(f batch.Facts) string {
 	case "selector":
 		return fmt.Sprintf("no node%s matches its node selector, affinity and tolerations", where(f))
 	case "gang":
-		return fmt.Sprintf("all %s%s together have room for %d of %d such pods, even when empty",
-			count(f.FreeNodes, "node"), where(f), f.Limit, f.Need)
+		return fmt.Sprintf("%s room for %d of %d such pods, even when empty", allNodes(f), f.Limit, f.Need)
 	case "together":
 		return "its pod sets do not fit beside each other, even on empty nodes"
 	case "flavors":
@@ -169,6 +187,13 @@ func neverWhy(f batch.Facts) string {
 		return fmt.Sprintf("that is %d %s and ClusterQueue %s takes at least %d (%s)", f.Need, boundNoun(f), f.Queue, f.Limit, f.Bound)
 	}
 	return "it does not fit even on empty nodes"
+}
+
+func allNodes(f batch.Facts) string {
+	if f.FreeNodes == 1 {
+		return "1 node" + where(f) + " has"
+	}
+	return fmt.Sprintf("all %d nodes%s together have", f.FreeNodes, where(f))
 }
 
 func boundNoun(f batch.Facts) string {

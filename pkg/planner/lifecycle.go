@@ -66,7 +66,7 @@ func (p *pass) watch(s *batch.Started) {
 	// A pod that has succeeded is as good as a ready one for a run that was
 	// ready: else each of many completions would make the run unready for a
 	// moment.
-	ready := s.Ready >= needs || (was && s.Ready+s.Succeeded >= needs)
+	ready := s.Ready >= needs || (was && s.Ready+s.Ended() >= needs)
 	if ready != was {
 		p.plan.Ready = append(p.plan.Ready, batch.ReadyDecision{ID: s.Workload.ID, Ready: ready})
 	}
@@ -85,7 +85,7 @@ func (p *pass) fault(s *batch.Started) (cause batch.Cause, by string) {
 	}
 	needs := s.Needs()
 	limit := s.Workload.Allocation.Start.Add(p.Policy.StartTimeout)
-	if s.Live+s.Succeeded >= needs || p.Policy.StartTimeout <= 0 {
+	if s.Live+s.Ended() >= needs || p.Policy.StartTimeout <= 0 {
 		return "", ""
 	}
 	if p.now.Before(limit) {

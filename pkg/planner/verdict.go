@@ -47,7 +47,7 @@ func (v *verdicts) verdict(c *contender, at place) batch.Verdict {
 	}
 	verdict.Facts.Asked = asks(c.workload().PodSets)
 	if verdict.Reason == batch.ReasonPriority {
-		verdict.Facts.Ahead, verdict.Facts.First = v.ahead(c, at.index)
+		v.ahead(c, at.index, &verdict.Facts)
 	}
 	return verdict
 }
@@ -132,7 +132,7 @@ func (v *verdicts) scarce(c *contender, facts *batch.Facts) {
 
 // ahead counts the higher-ranked planned starts on nodes that the contender
 // could use.
-func (v *verdicts) ahead(c *contender, index int) (n int, first string) {
+func (v *verdicts) ahead(c *contender, index int, facts *batch.Facts) {
 	mine := make([]bool, len(v.p.Nodes))
 	for _, o := range c.options {
 		for _, s := range o.sets {
@@ -146,13 +146,12 @@ func (v *verdicts) ahead(c *contender, index int) (n int, first string) {
 			continue
 		}
 		if slices.ContainsFunc(other.place.Seats, func(s timeline.Seat) bool { return mine[s.Node] }) {
-			if n == 0 {
-				first = nameOf(other.workload())
+			if facts.Ahead == 0 {
+				facts.First, facts.FirstAt = nameOf(other.workload()), timeOf(other.start)
 			}
-			n++
+			facts.Ahead++
 		}
 	}
-	return n, first
 }
 
 func nameOf(w *batch.Workload) string { return w.Namespace + "/" + w.Name }

@@ -1,0 +1,136 @@
+package explain_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/berth-dev/berth/pkg/batch"
+	"github.com/berth-dev/berth/pkg/explain"
+)
+
+func TestVerdictsInWords(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 3, 2, 13, 0, 0, 0, time.UTC)
+	start := time.Date(2026, 3, 2, 14, 20, 0, 0, time.UTC)
+	gang := []batch.Ask{{Pods: 4, Requests: batch.Resources{batch.ResourceGPU: 8, batch.ResourceCPU: 64_000, batch.ResourcePods: 1}}}
+	single := []batch.Ask{{Pods: 1, Requests: batch.Resources{batch.ResourceCPU: 1500, "memory": 3 << 30, batch.ResourcePods: 1}}}
+	tests := []struct {
+		name    string
+		verdict batch.Verdict
+		want    string
+	}{
+		{
+			"a gang that waits for running work",
+			batch.Verdict{Reason: batch.ReasonResources, PlannedStart: start, Facts: batch.Facts{
+				Asked: gang, Flavor: "h100", FreeNow: 3, Resource: batch.ResourceGPU, Need: 32, Limit: 24,
+			}},
+			"asks 4 × 8 nvidia.com/gpu; 24 of 32 nvidia.com/gpu free in h100, room for 3 of 4 pods; starts at 14:20 at the latest",
+		},
+		{
+			"nobody knows when",
+			batch.Verdict{Reason: batch.ReasonResources, Facts: batch.Facts{Asked: single, Resource: "memory", Need: 3 << 30, Limit: 1 << 20}},
+			"asks 1 × 3Gi memory; 1Mi of 3Gi memory free; no start is known, it starts by itself when enough running work has ended",
+		},
+		{
+			"tomorrow, and why later than promised",
+			batch.Verdict{Reason: batch.ReasonResources, PlannedStart: start.Add(24*time.Hour + 5*time.Second), MovedBy: "overrun of ns/a", Facts: batch.Facts{
+				Asked: single, Resource: batch.ResourcePods, Need: 1,
+			}},
+			"asks 1 × (1500m cpu, 3Gi memory); 0 of 1 pod slots free; starts at 2026-03-03 14:20:05 at the latest; moved later by: overrun of ns/a",
+		},
+		{
+			"behind others",
+			batch.Verdict{Reason: batch.ReasonPriority, PlannedStart: start, Facts: batch.Facts{Asked: gang, Ahead: 3, First: "ns/a", FirstAt: start.Add(-time.Hour)}},
+			"asks 4 × 8 nvidia.com/gpu; would fit now, but 3 higher-ranked workloads are planned on these nodes, first ns/a for 13:20; starts at 14:20 at the latest",
+		},
+		{
+			"scattered",
+			batch.Verdict{Reason: batch.ReasonTopology, PlannedStart: start, Facts: batch.Facts{Asked: gang, FreeNow: 1}},
+			"asks 4 × 8 nvidia.com/gpu; enough is free in total, but not on single nodes as its pods need it, room for 1 of 4 pods; starts at 14:20 at the latest",
+		},
+		{
+			"nodes that are away",
+			batch.Verdict{Reason: batch.ReasonNodesUnavailable, Facts: batch.Facts{Asked: gang, NotReady: 1, Tainted: 2}},
+			"asks 4 × 8 nvidia.com/gpu; 3 nodes would do but are unavailable (1 not ready, 2 cordoned or tainted); it starts by itself once they return",
+		},
+		{
+			"too deep",
+			batch.Verdict{Reason: batch.ReasonNotPlanned, Position: 1204, Facts: batch.Facts{Asked: gang, Limit: 1000}},
+			"asks 4 × 8 nvidia.com/gpu; place 1204 in the order, and only the first 1000 are planned; it starts by itself when it fits or is nearer the top",
+		},
+		{"held", batch.Verdict{Reason: batch.ReasonHeld}, "held by its author; it starts by itself once the hold is lifted"},
+		{"paused", batch.Verdict{Reason: batch.ReasonHeld, Facts: batch.Facts{Bound: "Pods"}}, "paused: its owner asks for 0 pods; it starts by itself once it asks for some"},
+		{"held by the door", batch.Verdict{Reason: batch.ReasonHeld, Facts: batch.Facts{Bound: "LocalQueue", Text: "ns/main"}}, "LocalQueue ns/main holds its work; it starts by itself once the hold is lifted"},
+		{"tried again", batch.Verdict{Reason: batch.ReasonRequeued, Facts: batch.Facts{Until: start}}, "its last start failed; the next try is at 14:20"},
+		{
+			"a queue that drains",
+			batch.Verdict{Reason: batch.ReasonQueueStopped, Facts: batch.Facts{Queue: "main", Bound: "Drain"}},
+			"ClusterQueue main is set to Drain and starts only what was queued before; it starts by itself once an admin sets the queue to Up",
+		},
+		{
+			"no such queue",
+			batch.Verdict{Reason: batch.ReasonQueueNotFound, Facts: batch.Facts{Bound: "LocalQueue", Text: "ns/x"}},
+			"LocalQueue x does not exist in namespace ns; it starts by itself once somebody makes it",
+		},
+		{
+			"a door to nowhere",
+			batch.Verdict{Reason: batch.ReasonQueueNotFound, Facts: batch.Facts{Bound: "ClusterQueue", Text: "x"}},
+			"ClusterQueue x does not exist; it starts by itself once somebody makes it",
+		},
+		{
+			"not let in",
+			batch.Verdict{Reason: batch.ReasonAccessDenied, Facts: batch.Facts{Queue: "main", Text: "ns"}},
+			"namespace ns may not use ClusterQueue main; it starts by itself once an admin lets the namespace in",
+		},
+		{
+			"a pod larger than any node",
+			batch.Verdict{Reason: batch.ReasonNeverFits, Facts: batch.Facts{Asked: gang, Bound: "pod", Resource: batch.ResourceGPU, Need: 3, Limit: 2}},
+			"asks 3 nvidia.com/gpu a pod; the largest node has 2; it never starts unless the workload, its queue or the nodes are changed",
+		},
+		{
+			"a gang larger than all nodes",
+			batch.Verdict{Reason: batch.ReasonNeverFits, Facts: batch.Facts{Asked: gang, Bound: "gang", Need: 4, Limit: 2, FreeNodes: 1}},
+			"asks 4 × 8 nvidia.com/gpu; 1 node has room for 2 of 4 such pods, even when empty; it never starts unless the workload, its queue or the nodes are changed",
+		},
+		{
+			"outside the queue's size",
+			batch.Verdict{Reason: batch.ReasonNeverFits, Facts: batch.Facts{Asked: gang, Queue: "main", Bound: "size.maxNodes", Need: 4, Limit: 2}},
+			"asks 4 × 8 nvidia.com/gpu; that is 4 nodes and ClusterQueue main takes at most 2 (size.maxNodes); it never starts unless the workload, its queue or the nodes are changed",
+		},
+		{
+			"too long",
+			batch.Verdict{Reason: batch.ReasonWalltimeLimit, Facts: batch.Facts{Queue: "main", Walltime: batch.Unlimited, WalltimeMax: batch.Walltime(36 * time.Hour)}},
+			"asks for a walltime of UNLIMITED; ClusterQueue main allows 1d12h at most; it never starts unless one of them is changed",
+		},
+		{"wrong", batch.Verdict{Reason: batch.ReasonInvalidSpec, Facts: batch.Facts{Text: "spread is not supported"}}, "spread is not supported; it never starts unless that is changed"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			tt.verdict.Facts.At = now
+			if diff := cmp.Diff(tt.want, explain.Verdict(tt.verdict)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestEveryReasonHasWordsThatSayWhetherItCanStart(t *testing.T) {
+	t.Parallel()
+	for _, reason := range []batch.Reason{
+		batch.ReasonPriority, batch.ReasonResources, batch.ReasonTopology, batch.ReasonNodesUnavailable, batch.ReasonHeld,
+		batch.ReasonRequeued, batch.ReasonNotPlanned, batch.ReasonQueueStopped, batch.ReasonQueueNotFound,
+		batch.ReasonAccessDenied, batch.ReasonNeverFits, batch.ReasonWalltimeLimit, batch.ReasonInvalidSpec,
+	} {
+		text := explain.Verdict(batch.Verdict{Reason: reason})
+		if !strings.Contains(text, "start") {
+			t.Errorf("%s does not say whether it can start: %s", reason, text)
+		}
+		if strings.Contains(text, "quota") {
+			t.Errorf("%s speaks of quota: %s", reason, text)
+		}
+	}
+}
