@@ -13,7 +13,10 @@ var version = "dev"
 
 func main() {
 	if err := cli.Root(version).Execute(); err != nil {
-		fmt.Fprintln(os.Stderr, "kubectl berth:", err)
-		os.Exit(2)
+		code, tell := cli.ExitCode(err)
+		if tell {
+			fmt.Fprintln(os.Stderr, "kubectl berth:", err)
+		}
+		os.Exit(code)
 	}
 }

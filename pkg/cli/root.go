@@ -15,12 +15,12 @@ func Root(version string) *cobra.Command {
 		Long: `Look at and work with the queues of Berth.
 
 Put this program on your PATH as kubectl-berth and call it as "kubectl berth".
-This version has the command version only. To see your work: kubectl get qw`,
+To see your work: kubectl get qw`,
 		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl berth"},
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(versionCommand(version))
+	root.AddCommand(simulateCommand(), versionCommand(version))
 	return root
 }
 

@@ -1,0 +1,125 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/berth-dev/berth/pkg/admission"
+	"github.com/berth-dev/berth/pkg/scenario"
+	"github.com/berth-dev/berth/pkg/sim"
+)
+
+// simulateOptions are the flags of simulate.
+type simulateOptions struct {
+	files     []string
+	output    string
+	overrides []string
+	out, err  io.Writer
+}
+
+func simulateCommand() *cobra.Command {
+	o := &simulateOptions{}
+	cmd := &cobra.Command{
+		Use:   "simulate -f FILE...",
+		Short: "Play a scenario or a job trace with the real planner and a virtual clock",
+		Long: `Play scenario files with the very planner that runs in a cluster, and a virtual
+clock: see what a policy does before you apply it.
+
+A scenario file describes nodes, Berth objects, jobs, and what must come of it.
+Objects are validated as in a cluster. A job log in the Standard Workload Format
+(*.swf, *.swf.gz) can be given in place of a scenario.
+
+Exit code: 0 all expectations hold; 1 some do not; 2 a file is wrong.`,
+		Example: `  kubectl berth simulate -f scenario.yaml
+  kubectl berth simulate -f scenario.yaml -o events
+  kubectl berth simulate -f log.swf.gz --policy backfill.mode=None -o json`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.files = append(o.files, args...)
+			o.out, o.err = cmd.OutOrStdout(), cmd.ErrOrStderr()
+			return o.run()
+		},
+	}
+	cmd.Flags().StringArrayVarP(&o.files, "filename", "f", nil, "scenario `FILE`; may be repeated, and further files may follow")
+	cmd.Flags().StringVarP(&o.output, "output", "o", "table", "what to print: table, events (the event log, a JSON object a line) or json (metrics and expectations)")
+	cmd.Flags().StringArrayVar(&o.overrides, "policy", nil, "set a field of the SchedulingPolicy, as in backfill.mode=None; may be repeated or hold several after commas")
+	return cmd
+}
+
+func (o *simulateOptions) run() error {
+	if len(o.files) == 0 {
+		return errors.New("no scenario is given: use -f FILE")
+	}
+	printer, err := newPrinter(o.output, o.out, o.err, len(o.files))
+	if err != nil {
+		return err
+	}
+	overrides, err := parseOverrides(o.overrides)
+	if err != nil {
+		return err
+	}
+	server, err := admission.New()
+	if err != nil {
+		return err
+	}
+	options := scenario.Options{Admitter: server, Overrides: overrides}
+	code := 0
+	for _, path := range o.files {
+		code = max(code, o.play(path, options, printer))
+	}
+	if err := printer.done(); err != nil {
+		return err
+	}
+	if code != 0 {
+		return exitError{code}
+	}
+	return nil
+}
+
+// play plays one file and returns the exit code for it.
+func (o *simulateOptions) play(path string, options scenario.Options, printer *printer) int {
+	file, err := loadScenario(path, options)
+	if err != nil {
+		fmt.Fprintln(o.err, err)
+		return exitWrong
+	}
+	result, err := sim.Run(file, sim.Options{Log: printer.log()})
+	if err != nil {
+		fmt.Fprintf(o.err, "%s: %v\n", path, err)
+		return exitWrong
+	}
+	printer.result(file, result)
+	if !result.Held() {
+		return exitFailed
+	}
+	return 0
+}
+
+func loadScenario(path string, options scenario.Options) (*scenario.File, error) {
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return scenario.Load(path, content, options)
+}
+
+// parseOverrides reads backfill.mode=None,backfill.depth=5.
+func parseOverrides(texts []string) ([]scenario.Override, error) {
+	var out []scenario.Override
+	for _, text := range texts {
+		for _, one := range strings.Split(text, ",") {
+			field, value, ok := strings.Cut(one, "=")
+			if !ok || field == "" || value == "" {
+				return nil, fmt.Errorf("--policy %q: write FIELD=VALUE, as in backfill.mode=None", one)
+			}
+			out = append(out, scenario.Override{
+				Path: strings.Split(strings.TrimPrefix(field, "spec."), "."), Value: scenario.Value(value),
+			})
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,42 @@
+package scenario
+
+import (
+	"maps"
+	"slices"
+)
+
+// absentFields are the fields of the format whose behaviour this version does
+// not have, with what is missing. When a behaviour comes, its line goes.
+func absentFields() map[string]string {
+	absent := map[string]string{
+		"spec.jobs[].minPods":           "elastic gangs (minPods)",
+		"spec.jobs[].podSets[].minPods": "elastic gangs (minPods)",
+		"spec.jobs[].array":             "arrays (array)",
+		"spec.jobs[].timeMin":           "shorter acceptable limits (timeMin)",
+		"spec.jobs[].account":           "accounts (account)",
+		"spec.jobs[].qos":               "service classes (qos)",
+		"spec.jobs[].nice":              "multifactor priority (nice)",
+		"spec.jobs[].topology":          "topology (topology)",
+		"spec.jobs[].onNodeLoss":        "node failures (onNodeLoss)",
+		"spec.jobs[].jobName":           "dependencies (jobName)",
+		"spec.jobs[].begin":             "begin times (begin)",
+		"spec.jobs[].endBefore":         "end bounds (endBefore)",
+		"spec.jobs[].after":             "dependencies (after)",
+		"spec.jobs[].requeue":           "preemption and node failures (requeue)",
+		"spec.jobs[].checkpoint":        "checkpoints (checkpoint)",
+		"spec.jobs[].onNotice":          "notices (onNotice)",
+		"spec.events[].set.qos":         "service classes (qos)",
+	}
+	absent["spec.jobs[].podSets[].topology"] = absent["spec.jobs[].topology"]
+	for field, what := range map[string]string{ //order:any each sets its own entry
+		"account": "accounts", "user": "fair share and limits by user", "usage": "fair share", "share": "fair share",
+		"borrowed": "quota and cohorts", "lent": "quota and cohorts", "priority": "multifactor priority", "parts": "multifactor priority",
+		"cause": "preemption", "by": "preemption", "evictedAt": "preemption", "lost": "preemption",
+	} {
+		absent["spec.expect[]."+field] = what + " (" + field + ")"
+	}
+	return absent
+}
+
+// Absent lists the fields that this version refuses, by path.
+func Absent() []string { return slices.Sorted(maps.Keys(absentFields())) }

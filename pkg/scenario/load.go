@@ -1,0 +1,260 @@
+package scenario
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/berth-dev/berth/apis/sim/v1alpha1"
+	"github.com/berth-dev/berth/pkg/batch"
+)
+
+// defaultStart is the time at 0s, a Monday.
+func defaultStart() time.Time { return time.Date(2026, 1, 5, 0, 0, 0, 0, time.UTC) }
+
+// Admitter treats a Berth object as a cluster would: it validates, sets
+// defaults and converts. Old is what the object replaces; nil: nothing. The
+// error is the one that the cluster would give, or says that this version does
+// not have the kind.
+type Admitter interface {
+	Admit(object, old map[string]any) (Object, error)
+}
+
+// Options say how a file is read.
+type Options struct {
+	Admitter Admitter
+	// Overrides are set in the SchedulingPolicy, which is made if there is none.
+	Overrides []Override
+	// Instead are objects that replace those of the same kind and name.
+	Instead []map[string]any
+}
+
+// Override is a field of the SchedulingPolicy's spec and its value.
+type Override struct {
+	Path  []string
+	Value any
+}
+
+// loader turns the documents of one file into a File.
+type loader struct {
+	findings
+	options  Options
+	out      *File
+	decoder  *decoder
+	document int // of the Scenario
+	lines    map[string]int
+
+	store    map[string]map[string]any // admitted objects, by key
+	classes  map[string]int32
+	nodes    map[batch.NodeName]bool
+	numbered map[string]int
+	jobs     map[batch.WorkloadID]int // index in out.Jobs
+	named    map[string][]batch.WorkloadID
+	classOf  map[batch.WorkloadID]string
+}
+
+// Load reads a scenario file. The error is a *FileError.
+func Load(path string, content []byte, options Options) (*File, error) {
+	l := &loader{
+		options: options,
+		out:     &File{Path: path, Start: defaultStart(), Seed: 1},
+		store:   map[string]map[string]any{}, classes: map[string]int32{},
+		nodes: map[batch.NodeName]bool{}, numbered: map[string]int{},
+		jobs: map[batch.WorkloadID]int{}, named: map[string][]batch.WorkloadID{}, classOf: map[batch.WorkloadID]string{},
+	}
+	documents := l.documents(content)
+	spec := l.sort(documents)
+	l.applyInstead(spec.objects)
+	l.admitAll(spec)
+	if len(l.list) == 0 {
+		l.convert(spec.scenario)
+	}
+	if err := l.err(path); err != nil {
+		return nil, err
+	}
+	return l.out, nil
+}
+
+// contents are the documents of a file, sorted.
+type contents struct {
+	objects  []*document
+	scenario *v1alpha1.Scenario
+}
+
+// document is one document that is not the Scenario.
+type document struct {
+	number, line int
+	object       map[string]any
+}
+
+func (l *loader) documents(content []byte) []*yaml.Node {
+	var all []*yaml.Node
+	decoder := yaml.NewDecoder(bytes.NewReader(content))
+	for {
+		node := &yaml.Node{}
+		err := decoder.Decode(node)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			l.add(Problem{Document: len(all) + 1, Text: err.Error()})
+			return nil
+		}
+		all = append(all, node)
+	}
+	return all
+}
+
+// sort tells the Scenario from the Berth objects.
+func (l *loader) sort(documents []*yaml.Node) contents {
+	var out contents
+	for i, node := range documents {
+		if len(node.Content) == 0 {
+			continue
+		}
+		root := node.Content[0]
+		if root.Kind == yaml.ScalarNode && kindOf(root) == kindNull {
+			continue // only comments
+		}
+		d := &decoder{findings: &l.findings, document: i + 1, absent: absentFields(), lines: map[string]int{}}
+		if root.Kind != yaml.MappingNode {
+			d.fail(root, "", "must be an object with apiVersion and kind")
+			continue
+		}
+		if kindWord(root, "kind") != v1alpha1.KindScenario {
+			object, _ := d.value(root, "").(map[string]any)
+			out.objects = append(out.objects, &document{number: i + 1, line: root.Line, object: object})
+			continue
+		}
+		if out.scenario != nil {
+			d.fail(root, "", "is a second Scenario; a file has exactly one (the first is document %d)", l.document)
+			continue
+		}
+		out.scenario = l.scenario(d, root)
+		l.document = i + 1
+	}
+	if out.scenario == nil && len(l.list) == 0 {
+		l.add(Problem{Text: "has no document of kind Scenario (apiVersion " + v1alpha1.GroupVersion + ")"})
+	}
+	return out
+}
+
+func (l *loader) scenario(d *decoder, root *yaml.Node) *v1alpha1.Scenario {
+	scenario := &v1alpha1.Scenario{}
+	if version := kindWord(root, "apiVersion"); version != v1alpha1.GroupVersion {
+		d.fail(root, "apiVersion", "is %q; a Scenario's is %s", version, v1alpha1.GroupVersion)
+		return scenario
+	}
+	d.into(root, reflect.ValueOf(scenario).Elem(), "")
+	l.decoder, l.lines = d, d.lines
+	l.out.Expect = expectTexts(root)
+	return scenario
+}
+
+// kindWord is a top-level field that holds a word.
+func kindWord(root *yaml.Node, key string) string {
+	if value := child(root, key); value != nil && value.Kind == yaml.ScalarNode {
+		return value.Value
+	}
+	return ""
+}
+
+func child(node *yaml.Node, key string) *yaml.Node {
+	for i := 0; node != nil && node.Kind == yaml.MappingNode && i+1 < len(node.Content); i += 2 {
+		if node.Content[i].Value == key {
+			return node.Content[i+1]
+		}
+	}
+	return nil
+}
+
+// expectTexts keeps each expectation as it stands in the file, on one line.
+func expectTexts(root *yaml.Node) []Expectation {
+	list := child(child(root, "spec"), "expect")
+	if list == nil || list.Kind != yaml.SequenceNode {
+		return nil
+	}
+	out := make([]Expectation, len(list.Content))
+	for i, item := range list.Content {
+		flow := *item
+		flow.Style = yaml.FlowStyle
+		flow.HeadComment, flow.LineComment, flow.FootComment = "", "", ""
+		text, err := yaml.Marshal(&flow)
+		if err != nil {
+			text = []byte(item.Value)
+		}
+		out[i] = Expectation{Text: string(bytes.Join(bytes.Fields(text), []byte(" "))), Line: item.Line, Path: fmt.Sprintf("spec.expect[%d]", i)}
+	}
+	return out
+}
+
+// wrong notes a problem of the Scenario document.
+func (l *loader) wrong(path, format string, args ...any) {
+	l.add(Problem{Document: l.document, Line: l.line(path), Path: path, Text: fmt.Sprintf(format, args...)})
+}
+
+// line is that of the field, or of the nearest thing around it.
+func (l *loader) line(path string) int {
+	for path != "" {
+		if line, ok := l.lines[path]; ok {
+			return line
+		}
+		cut := len(path) - 1
+		for cut > 0 && path[cut] != '.' && path[cut] != '[' {
+			cut--
+		}
+		path = path[:cut]
+	}
+	return 0
+}
+
+func (l *loader) convert(scenario *v1alpha1.Scenario) {
+	spec := &scenario.Spec
+	l.out.Name, l.out.About = scenario.Metadata.Name, spec.About
+	if spec.Start != "" {
+		start, err := time.Parse(time.RFC3339, spec.Start)
+		if err != nil {
+			l.wrong("spec.start", "%q is not a time: write it as 2026-01-05T00:00:00Z", spec.Start)
+		}
+		l.out.Start = start.UTC()
+	}
+	l.out.Until = l.offset("spec.until", spec.Until)
+	if spec.Until != "" && l.out.Until == 0 && len(l.list) == 0 {
+		l.wrong("spec.until", "is 0s: a run that stops before it begins shows nothing; leave it out to run to the end")
+	}
+	if spec.Seed != nil {
+		l.out.Seed = *spec.Seed
+	}
+	l.offset("spec.liveScale", spec.LiveScale)
+	for i := range spec.Nodes {
+		l.out.Nodes = append(l.out.Nodes, l.nodeGroup(fmt.Sprintf("spec.nodes[%d]", i), &spec.Nodes[i])...)
+	}
+	for i := range spec.Jobs {
+		l.job(fmt.Sprintf("spec.jobs[%d]", i), &spec.Jobs[i])
+	}
+	l.trace(spec)
+	if len(spec.Jobs) == 0 && spec.Trace == nil {
+		l.wrong("spec", "has no jobs and no trace: nothing would happen")
+	}
+	l.events(spec.Events)
+	for i := range spec.Expect {
+		l.expectation(&l.out.Expect[i], &spec.Expect[i])
+	}
+}
+
+// offset reads a length of time; empty is 0.
+func (l *loader) offset(path string, text v1alpha1.Offset) time.Duration {
+	if text == "" {
+		return 0
+	}
+	length, err := batch.ParseDuration(string(text))
+	if err != nil {
+		l.wrong(path, "%v", err)
+	}
+	return length
+}

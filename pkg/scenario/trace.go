@@ -1,0 +1,39 @@
+package scenario
+
+import (
+	"regexp"
+
+	"github.com/berth-dev/berth/apis/sim/v1alpha1"
+)
+
+var traceJob = regexp.MustCompile(`^default/j[0-9]+$`)
+
+// trace checks what a file says of its trace; the log is opened later.
+func (l *loader) trace(spec *v1alpha1.ScenarioSpec) {
+	t := spec.Trace
+	if t == nil {
+		return
+	}
+	const path = "spec.trace"
+	l.out.Trace = t
+	l.oneOf(path+".format", t.Format, []string{"swf", "csv"})
+	if t.File == "" {
+		l.wrong(path+".file", "is missing")
+	}
+	if t.ProcsPerNode != nil && *t.ProcsPerNode < 1 {
+		l.wrong(path+".procsPerNode", "is %d: a node has at least 1 processor", *t.ProcsPerNode)
+	}
+	if t.Limit != nil && *t.Limit < 1 {
+		l.wrong(path+".limit", "is %d: take at least 1 job, or leave it out for all", *t.Limit)
+	}
+	l.oneOf(path+".unit", t.Unit, []string{"ms", "s", "m", "h"})
+	if t.Format == "csv" && t.Columns == nil {
+		l.wrong(path+".columns", "is missing: a csv file needs at least {submit: NAME, runtime: NAME}")
+	}
+	if t.Format == "swf" && (t.Columns != nil || t.Unit != "") {
+		l.wrong(path, "columns and unit are of csv files; an swf log has fields of its own")
+	}
+	if t.Format == "csv" && t.ProcsPerNode != nil {
+		l.wrong(path+".procsPerNode", "is of swf logs; give a csv file the columns gpus and nodes")
+	}
+}

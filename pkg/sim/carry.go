@@ -1,0 +1,122 @@
+package sim
+
+import (
+	"time"
+
+	"github.com/berth-dev/berth/pkg/batch"
+)
+
+// roundsMax bounds the plans of one instant: work that ends as soon as it
+// starts makes a plan each.
+const roundsMax = 100_000
+
+// settle plans and carries out until nothing is left to do at this instant.
+func (w *world) settle() {
+	for range roundsMax {
+		if w.core == nil || w.breach != nil || w.failed != nil {
+			return
+		}
+		w.takeIn()
+		plan := w.core.Plan(w.time())
+		w.meter.plans++
+		w.wake = 0
+		if !plan.Wake.IsZero() {
+			w.wake = w.offset(plan.Wake)
+		}
+		if plan.Empty() {
+			w.checkSettled()
+			return
+		}
+		w.core.Step(batch.PlanIssued{Plan: plan})
+		if outcome := w.carry(plan); !outcome && !w.options.thorough() {
+			return // by invariant 8 the next plan is empty
+		}
+	}
+	w.broke("plans of one instant do not come to an end", "an empty plan", "none")
+}
+
+// carry does what a plan says, in its order. It says whether anything came of
+// it that the core has to hear.
+func (w *world) carry(plan batch.Plan) (outcome bool) {
+	w.checkBuckets(plan)
+	for _, d := range plan.Evict {
+		w.evict(d)
+	}
+	for _, d := range plan.Requeue {
+		w.requeue(d)
+	}
+	for _, d := range plan.Finish {
+		j := w.jobs[d.ID]
+		end := d.End
+		j.workload.Finished = &end
+		if j.spec.FromTrace {
+			w.forget(j)
+		}
+	}
+	for _, d := range plan.Start {
+		w.start(d)
+		if w.breach != nil {
+			return true
+		}
+	}
+	for _, d := range plan.Wait {
+		w.wait(d)
+	}
+	for _, d := range plan.Ready {
+		ready := d.Ready
+		w.jobs[d.ID].workload.PodsReady = &ready
+	}
+	return len(plan.Evict)+len(plan.Start)+len(plan.Finish) > 0
+}
+
+// wait records why a job waits.
+func (w *world) wait(d batch.WaitDecision) {
+	j := w.jobs[d.ID]
+	w.checkWait(j, d.Verdict)
+	before := j.workload.Promise
+	verdict := d.Verdict
+	j.workload.LastVerdict, j.workload.Promise = &verdict, verdict.PlannedStart
+	if !before.Equal(verdict.PlannedStart) {
+		w.notePlanned(j, before, verdict.PlannedStart)
+	}
+	w.log(EventWait, d.ID, WaitDetail{Reason: verdict.Reason, Message: verdict.Message})
+}
+
+func (w *world) notePlanned(j *job, before, planned time.Time) {
+	var text *string
+	if !planned.IsZero() {
+		at := w.offset(planned)
+		s := offsetText(at)
+		text = &s
+		j.planned = append(j.planned, at)
+		j.later = j.later || (!before.IsZero() && planned.After(before))
+	}
+	w.log(EventPlan, j.workload.ID, PlanDetail{PlannedStart: text})
+}
+
+// evict takes a run back: the owner is suspended and its pods go.
+func (w *world) evict(d batch.EvictDecision) {
+	j := w.jobs[d.ID]
+	eviction := d.Eviction
+	j.workload.Eviction = &eviction
+	j.evictions++
+	j.lost += w.now - j.started
+	w.meter.evicted(j)
+	w.log(EventNotice, d.ID, NoticeDetail{Cause: eviction.Cause, By: eviction.By, Grace: "0s"})
+	j.owner = batch.Owner{Suspended: true}
+	w.dropPods(j)
+	w.step(batch.OwnerObserved{ID: d.ID, Owner: j.owner})
+}
+
+func (w *world) requeue(d batch.RequeueDecision) {
+	j := w.jobs[d.ID]
+	e := j.workload.Eviction
+	if e == nil {
+		e = &batch.Eviction{}
+	}
+	w.log(EventEvict, d.ID, EvictDetail{Cause: e.Cause, By: e.By, Requeued: true})
+	j.workload.Restarts, j.workload.RequeueAfter = d.Restarts, d.RequeueAfter
+	j.workload.Allocation, j.workload.Eviction = nil, nil
+	j.workload.Promise, j.workload.PodsReady, j.workload.LastVerdict = time.Time{}, nil, nil
+	j.state = "Pending"
+}

@@ -1,0 +1,134 @@
+package sim
+
+import (
+	"github.com/berth-dev/berth/pkg/batch"
+	"github.com/berth-dev/berth/pkg/scenario"
+)
+
+// happen plays one event of the file.
+func (w *world) happen(e *scenario.Event) {
+	switch {
+	case e.Node != nil:
+		w.changeNode(e.Node)
+	case e.Nodes != nil:
+		for _, n := range e.Nodes {
+			w.doing = "node " + string(n.Name) + " added"
+			w.addNode(n)
+			w.log(EventNode, "", NodeDetail{Node: n.Name, Change: "added"})
+		}
+	case e.Apply != nil:
+		for _, object := range e.Apply {
+			w.doing = "apply " + object.Kind + "/" + object.Name
+			w.apply(object)
+			w.log(EventPolicy, "", PolicyDetail{Object: object.Kind + "/" + object.Name})
+		}
+	case e.Delete != nil:
+		w.doing = "delete " + e.Delete.Kind + "/" + e.Delete.Name
+		w.remove(*e.Delete)
+		w.log(EventPolicy, "", PolicyDetail{Object: e.Delete.Kind + "/" + e.Delete.Name + " deleted"})
+	case e.Restart:
+		w.doing = "restart of the controller"
+		w.restart()
+	case e.Down > 0:
+		w.doing = "controller down"
+		w.core = nil
+		w.down = max(w.down, w.now+e.Down)
+		w.agenda.add(w.now+e.Down, causeSubmit, w.back)
+	default:
+		w.edit(e)
+	}
+}
+
+// back is the controller coming back, unless it is still down for longer.
+func (w *world) back() {
+	if w.now >= w.down && w.core == nil {
+		w.doing = "controller back"
+		w.restart()
+	}
+}
+
+func (w *world) changeNode(c *scenario.NodeChange) {
+	n, ok := w.nodes[c.Name]
+	if !ok {
+		w.refuse("node %s is not there", c.Name)
+		return
+	}
+	var change string
+	switch {
+	case c.Delete:
+		change = "deleted"
+		w.loses(n, "is deleted")
+		delete(w.nodes, c.Name)
+		w.meter.capacity(n.Capacity, -1)
+		w.step(batch.NodeGone{Name: c.Name})
+	case c.Ready != nil:
+		change = word(*c.Ready, "ready", "notReady")
+		if !*c.Ready {
+			w.loses(n, "is not ready")
+		}
+		n.Ready = *c.Ready
+		w.step(batch.NodeObserved{Node: n.seen()})
+	default:
+		change = word(*c.Unschedulable, "cordoned", "uncordoned")
+		n.cordoned = *c.Unschedulable
+		w.step(batch.NodeObserved{Node: n.seen()})
+	}
+	w.doing = "node " + string(c.Name) + " " + change
+	w.log(EventNode, "", NodeDetail{Node: c.Name, Change: change})
+}
+
+func word(is bool, yes, no string) string {
+	if is {
+		return yes
+	}
+	return no
+}
+
+// loses refuses the loss of a node under running work.
+func (w *world) loses(n *node, how string) {
+	if n.pods > 0 {
+		w.refuse("node %s %s with %d pods on it: %s", n.Name, how, n.pods, scenario.NotBuilt("node failures under running work"))
+	}
+}
+
+// edit plays what a job's author does to it.
+func (w *world) edit(e *scenario.Event) {
+	id := e.Hold + e.Release
+	if e.Set != nil {
+		id = e.Set.Job
+	}
+	j, ok := w.jobs[id]
+	if !ok {
+		w.refuse("job %s cannot be edited: it has not been submitted, or its author has deleted it", id)
+		return
+	}
+	w.doing = "edit of " + string(id)
+	if j.ended {
+		return // too late to matter, as in a cluster
+	}
+	switch {
+	case e.Hold != "":
+		j.workload.Held = true
+	case e.Release != "":
+		j.workload.Held = false
+	default:
+		w.set(j, e.Set)
+	}
+	w.step(batch.WorkloadObserved{Workload: j.workload})
+}
+
+func (w *world) set(j *job, e *scenario.Edit) {
+	if j.workload.Allocation != nil && (e.Walltime != nil || e.Queue != nil) {
+		w.refuse("job %s runs: %s", j.workload.ID, scenario.NotBuilt("edits of a running job's walltime or queue"))
+		return
+	}
+	if e.Walltime != nil {
+		j.workload.Walltime = *e.Walltime
+	}
+	if e.Priority != nil {
+		j.workload.Priority = *e.Priority
+	}
+	if e.Queue != nil {
+		j.workload.LocalQueue = *e.Queue
+	}
+}

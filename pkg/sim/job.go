@@ -1,0 +1,231 @@
+package sim
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/berth-dev/berth/pkg/batch"
+	"github.com/berth-dev/berth/pkg/scenario"
+)
+
+// job is work as the cluster has it: the owner, its pods, and the
+// QueuedWorkload with what earlier plans have written.
+type job struct {
+	spec     *scenario.Job
+	workload batch.Workload
+	owner    batch.Owner
+	pods     []batch.Pod
+	deleted  bool // by its author
+	ended    bool
+
+	started time.Duration // of this run
+	history
+}
+
+// history is what is remembered of a job for the result.
+type history struct {
+	submitted  time.Duration
+	starts     int
+	evictions  int
+	firstStart time.Duration
+	lastEnd    time.Duration
+	first      *batch.Allocation // of the first run
+	state      string
+	planned    []time.Duration // planned starts, each time one was given
+	later      bool            // a planned start moved later
+	lost       time.Duration
+}
+
+// submit makes a job: suspended, until its start.
+func (w *world) submit(spec *scenario.Job) {
+	j := &job{spec: spec, workload: spec.Workload, owner: batch.Owner{Suspended: true}}
+	j.workload.QueuedAt = w.time()
+	j.submitted, j.state = w.now, scenario.StatePending
+	id := j.workload.ID
+	w.jobs[id] = j
+	if !spec.FromTrace || w.watched[id] {
+		w.order = append(w.order, j)
+	}
+	w.doing = "submission of " + string(id)
+	if name := j.workload.Namespace; !w.namespaces[name] {
+		w.namespaces[name] = true
+		w.step(namespaceSeen(name))
+	}
+	w.meter.submitted(j)
+	w.log(EventSubmit, id, nil)
+	w.step(batch.OwnerObserved{ID: id, Owner: j.owner})
+	w.step(batch.WorkloadObserved{Workload: j.workload})
+	if spec.CancelAt > 0 {
+		w.agenda.add(spec.CancelAt, causeEvent, func() { w.cancel(j) })
+	}
+}
+
+// start releases the owner: its pods are bound and ready at once.
+func (w *world) start(d batch.StartDecision) {
+	j := w.jobs[d.ID]
+	w.checkStart(j, d)
+	if w.breach != nil {
+		return
+	}
+	j.workload.Allocation = &d.Allocation
+	j.workload.Promise, j.workload.RequeueAfter, j.workload.PodsReady, j.workload.LastVerdict = time.Time{}, time.Time{}, nil, nil
+	j.owner = batch.Owner{Started: true, Run: d.Run}
+	j.started, j.state = w.now, scenario.StateRunning
+	j.starts++
+	if j.starts == 1 {
+		j.first, j.firstStart = &d.Allocation, w.now
+	}
+	w.meter.started(j)
+	w.logStart(j, &d.Allocation)
+	w.makePods(j)
+	w.step(batch.OwnerObserved{ID: d.ID, Owner: j.owner})
+	run := j.starts
+	if at, state, ends := w.endOf(j); ends {
+		w.agenda.add(at, causeEnd, func() {
+			if j.starts == run && !j.ended {
+				w.end(j, state)
+			}
+		})
+	}
+}
+
+func (w *world) makePods(j *job) {
+	prefix := string(j.workload.ID) + "/" + strconv.Itoa(j.workload.Restarts) + "/"
+	for i, placement := range j.workload.Allocation.PodSets {
+		requests := j.workload.PodSets[i].Requests
+		for rank, host := range placement.Hosts {
+			name := prefix + strconv.Itoa(i) + "-" + strconv.Itoa(rank)
+			pod := batch.Pod{
+				UID: batch.PodUID(name), Name: name, Workload: j.workload.ID, Node: host,
+				Requests: requests, Phase: batch.PodReady,
+			}
+			j.pods = append(j.pods, pod)
+			w.occupy(j, &pod, 1)
+			w.step(batch.PodObserved{Pod: pod})
+		}
+	}
+}
+
+// occupy counts a pod on its node, or no longer.
+func (w *world) occupy(j *job, pod *batch.Pod, n int) {
+	on, ok := w.nodes[pod.Node]
+	if !ok {
+		return
+	}
+	on.pods += n
+	if on.jobs[j] += n; on.jobs[j] == 0 {
+		delete(on.jobs, j)
+	}
+	for name, amount := range pod.Requests { //order:any sums
+		on.used[name] += amount * batch.Amount(n)
+	}
+	w.checkNode(on)
+	w.meter.charge(j.workload.Allocation.Queue, pod.Requests, n)
+}
+
+// endOf is when and how a run that begins now ends, if nobody stops it.
+func (w *world) endOf(j *job) (at time.Duration, state batch.EndState, ends bool) {
+	a := j.workload.Allocation
+	limit := scenario.Never
+	if !a.Deadline.IsZero() {
+		limit = a.Deadline.Sub(a.Start)
+	}
+	long := j.spec.Runtime
+	if long == 0 && !j.spec.Instant {
+		long = limit
+		switch declared := j.workload.Walltime; {
+		case declared == batch.Unlimited:
+			long = scenario.Never
+		case declared > 0:
+			long = time.Duration(declared)
+		}
+	}
+	if limit != scenario.Never && (long == scenario.Never || long > limit) {
+		return w.now + limit, batch.Timeout, true
+	}
+	if long == scenario.Never {
+		return 0, "", false
+	}
+	if j.spec.Fails {
+		return w.now + long, batch.Failed, true
+	}
+	return w.now + long, batch.Completed, true
+}
+
+// end lets a run end: its pods are terminal, then its owner is.
+func (w *world) end(j *job, state batch.EndState) {
+	id := j.workload.ID
+	w.doing = "end of " + string(id)
+	phase := batch.PodSucceeded
+	if state != batch.Completed {
+		phase = batch.PodFailed
+	}
+	for i := range j.pods {
+		pod := &j.pods[i]
+		w.occupy(j, pod, -1)
+		pod.Phase = phase
+		if j.spec.FromTrace {
+			w.step(batch.PodGone{UID: pod.UID})
+		} else {
+			w.step(batch.PodObserved{Pod: *pod})
+		}
+	}
+	j.ended, j.state, j.lastEnd = true, string(state), w.now
+	j.owner.End = &batch.End{State: state, Time: w.time(), Message: endMessage(state, j)}
+	w.open--
+	w.meter.stopped(j)
+	w.meter.finished(j)
+	w.log(EventEnd, id, EndDetail{State: string(state)})
+	w.step(batch.OwnerObserved{ID: id, Owner: j.owner})
+}
+
+func endMessage(state batch.EndState, j *job) string {
+	if state == batch.Timeout {
+		return fmt.Sprintf("ran into its walltime of %s", batch.FormatDuration(j.workload.Allocation.Deadline.Sub(j.workload.Allocation.Start)))
+	}
+	return ""
+}
+
+// cancel is its author deleting the job.
+func (w *world) cancel(j *job) {
+	if j.ended || j.deleted {
+		return
+	}
+	id := j.workload.ID
+	w.doing = "deletion of " + string(id)
+	running := len(j.pods) > 0
+	j.deleted, j.ended, j.lastEnd, j.state = true, true, w.now, string(batch.Cancelled)
+	w.open--
+	if running {
+		w.meter.stopped(j)
+	} else {
+		w.meter.gone(j)
+	}
+	w.log(EventEnd, id, EndDetail{State: j.state})
+	w.step(batch.WorkloadGone{ID: id})
+	w.dropPods(j)
+	delete(w.jobs, id)
+}
+
+func (w *world) dropPods(j *job) {
+	for i := range j.pods {
+		w.occupy(j, &j.pods[i], -1)
+		w.step(batch.PodGone{UID: j.pods[i].UID})
+	}
+	j.pods = nil
+}
+
+// forget drops a job of a trace whose end is on record, as a cluster does with
+// finished Jobs after their time to live.
+func (w *world) forget(j *job) {
+	delete(w.jobs, j.workload.ID)
+	w.step(batch.WorkloadGone{ID: j.workload.ID})
+}
+
+// forgetFacts leaves of a verdict what the API server has of it.
+func (j *job) forgetFacts() {
+	if v := j.workload.LastVerdict; v != nil {
+		j.workload.LastVerdict = &batch.Verdict{Reason: v.Reason, PlannedStart: v.PlannedStart, Message: v.Message}
+	}
+}

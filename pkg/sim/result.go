@@ -1,0 +1,112 @@
+package sim
+
+import (
+	"time"
+
+	"github.com/berth-dev/berth/pkg/batch"
+	"github.com/berth-dev/berth/pkg/scenario"
+)
+
+// Result is what came of a run.
+type Result struct {
+	File     string
+	Name     string
+	End      time.Duration // when the run stopped
+	Jobs     []JobResult   // of the file, as they were submitted
+	Metrics  map[string]float64
+	Counts   Counts
+	Outcomes []Outcome          // of the expectations, as in the file
+	Breach   *Breach            // nil: all invariants hold
+	Trace    *scenario.TraceLog // nil: no trace
+}
+
+// Counts are how many of what a run had.
+type Counts struct {
+	Submitted, Started, Ended, Evicted int
+	Waiting, Running                   int // at the end
+	LongestQueue                       int
+	Plans                              int
+}
+
+// JobResult is what came of one job.
+type JobResult struct {
+	ID           batch.WorkloadID
+	Queue        batch.LocalQueueName
+	State        string
+	Submitted    time.Duration
+	Started      *time.Duration // its first start; nil: none
+	Ended        *time.Duration // nil: not
+	Starts       int
+	Via          batch.Via
+	Nodes        int
+	Pods         int
+	Reason       batch.Reason // why it waits, if it does
+	Message      string
+	PlannedStart *time.Duration
+}
+
+// Outcome is whether an expectation holds.
+type Outcome struct {
+	Text string // the expectation
+	Line int
+	Hold bool
+	Got  string // what came instead
+}
+
+// Held says whether everything that was expected came, and all invariants hold.
+func (r *Result) Held() bool {
+	if r.Breach != nil {
+		return false
+	}
+	for _, o := range r.Outcomes {
+		if !o.Hold {
+			return false
+		}
+	}
+	return true
+}
+
+func (w *world) conclude() *Result {
+	w.checkWhole()
+	m := &w.meter
+	out := &Result{
+		File: w.file.Path, Name: w.file.Name, End: w.now, Metrics: m.metrics(), Breach: w.breach,
+		Counts: Counts{
+			Submitted: m.submissions, Started: m.startCount, Ended: m.ends, Evicted: m.evictions,
+			Waiting: m.waiting, Running: m.running, LongestQueue: m.longestQueue, Plans: m.plans,
+		},
+	}
+	for _, j := range w.order {
+		out.Jobs = append(out.Jobs, w.resultOf(j))
+	}
+	for _, c := range w.results {
+		out.Outcomes = append(out.Outcomes, c.outcome())
+	}
+	return out
+}
+
+func (w *world) resultOf(j *job) JobResult {
+	r := JobResult{
+		ID: j.workload.ID, Queue: j.workload.LocalQueue, State: j.state,
+		Submitted: j.submitted, Starts: j.starts,
+	}
+	for i := range j.workload.PodSets {
+		r.Pods += j.workload.PodSets[i].Count
+	}
+	if j.starts > 0 {
+		r.Started, r.Via = &j.firstStart, j.first.Via
+		order := hosts(j.first)
+		r.Pods, r.Nodes = len(order), len(distinct(order))
+	}
+	if j.ended {
+		r.Ended = &j.lastEnd
+	}
+	if v := j.workload.LastVerdict; v != nil && !j.ended && j.workload.Allocation == nil {
+		r.Reason, r.Message = v.Reason, v.Message
+		if !v.PlannedStart.IsZero() {
+			at := w.offset(v.PlannedStart)
+			r.PlannedStart = &at
+		}
+	}
+	return r
+}

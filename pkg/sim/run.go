@@ -1,0 +1,142 @@
+package sim
+
+import (
+	"time"
+
+	"github.com/berth-dev/berth/pkg/scenario"
+)
+
+// Source hands out the jobs of a trace in the order of their submission; nil
+// at the end.
+type Source interface {
+	Next() (*scenario.Job, error)
+}
+
+// progressEvery is after how many moments progress is told.
+const progressEvery = 256
+
+// Progress is how far a run is.
+type Progress struct {
+	Now                       time.Duration // of the scenario
+	Submitted, Ended, Waiting int
+}
+
+// Options say how a scenario is played. The zero value plays the file alone,
+// with every check after every event.
+type Options struct {
+	// Source adds the jobs of a trace. With one, the invariants are checked
+	// where something changes, and not over the whole cluster after each event.
+	Source Source
+	// Log takes the entries of the event log as they come.
+	Log func(Entry)
+	// Progress is called now and then.
+	Progress func(Progress)
+}
+
+func (o *Options) thorough() bool { return o.Source == nil }
+
+// Run plays a scenario. An error says that the file cannot be played: what it
+// asks for is not there, or not built. Expectations that do not hold and
+// invariants that are breached are in the result.
+func Run(file *scenario.File, options Options) (*Result, error) {
+	w := newWorld(file, options)
+	w.begin()
+	next, err := w.nextOfTrace()
+	for err == nil && w.failed == nil && w.breach == nil {
+		at, more := w.nextMoment(next)
+		if !more {
+			break
+		}
+		w.checkMoments(at - 1)
+		w.meter.advance(at)
+		w.now = at
+		for err == nil && next != nil && next.At <= at {
+			w.fromTrace(next)
+			next, err = w.nextOfTrace()
+		}
+		w.settleMoment()
+	}
+	if err != nil {
+		return nil, err
+	}
+	if w.failed != nil {
+		return nil, w.failed
+	}
+	return w.conclude(), nil
+}
+
+func (w *world) nextOfTrace() (*scenario.Job, error) {
+	if w.options.Source == nil {
+		return nil, nil
+	}
+	return w.options.Source.Next()
+}
+
+// fromTrace queues a job of the trace behind the ends and events of its time.
+func (w *world) fromTrace(spec *scenario.Job) {
+	w.open++
+	w.agenda.add(w.now, causeSubmit, func() { w.submit(spec) })
+}
+
+// settleMoment takes in and plans what is due now.
+func (w *world) settleMoment() {
+	w.takeIn()
+	w.settle()
+	w.checkBounds()
+	w.checkMoments(w.now)
+	w.meter.moments++
+	if w.options.Progress != nil && w.meter.moments%progressEvery == 0 {
+		w.options.Progress(Progress{
+			Now: w.now, Submitted: w.meter.submissions, Ended: w.meter.ends, Waiting: w.meter.waiting,
+		})
+	}
+}
+
+// takeIn takes in everything of this instant: ends, then events, then
+// submissions.
+func (w *world) takeIn() {
+	for w.failed == nil && w.breach == nil {
+		item, ok := w.agenda.take(w.now)
+		if !ok {
+			return
+		}
+		item.do()
+	}
+}
+
+// nextMoment is when something happens next; false: the run is over.
+func (w *world) nextMoment(next *scenario.Job) (time.Duration, bool) {
+	limit := w.file.Until
+	if limit == 0 {
+		limit = scenario.DurationMax
+	}
+	at, some := w.agenda.next()
+	sooner := func(other time.Duration) {
+		if !some || other < at {
+			at, some = other, true
+		}
+	}
+	if next != nil {
+		sooner(max(next.At, w.now))
+	}
+	if w.core != nil && w.wake > w.now {
+		sooner(w.wake)
+	}
+	// What is still to be looked at keeps the run going.
+	if w.open == 0 && next == nil && len(w.checks) == 0 {
+		some = false
+	}
+	if !some || at > limit {
+		w.stop(limit, some)
+		return 0, false
+	}
+	return at, true
+}
+
+// stop moves the clock to the end of the run.
+func (w *world) stop(limit time.Duration, more bool) {
+	if more || (w.file.Until > 0 && w.open > 0) {
+		w.meter.advance(limit)
+		w.now = limit
+	}
+}
