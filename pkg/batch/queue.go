@@ -26,6 +26,12 @@ type Queue struct {
 	WalltimeDefault Walltime // 0: WalltimeMax, else Unlimited
 	WalltimeMax     Walltime // 0: none
 
+	// Overrun is how long a run may go on past its deadline; it is ended then.
+	Overrun time.Duration
+
+	// Exclusive gives every workload of the queue whole nodes; empty: None.
+	Exclusive Exclusive
+
 	MinNodes, MaxNodes, MaxPods int // 0: no bound
 
 	// Access picks the namespaces that may use the queue; nil: all.
@@ -53,6 +59,8 @@ type BackfillMode string
 const (
 	BackfillConservative BackfillMode = "Conservative"
 	BackfillNone         BackfillMode = "None"
+	BackfillEASY         BackfillMode = "EASY"   // only the first blocked workload of each queue is planned
+	BackfillStrict       BackfillMode = "Strict" // nothing overtakes in its queue
 )
 
 // Policy is how the whole cluster is planned.
@@ -60,9 +68,19 @@ type Policy struct {
 	Backfill     BackfillMode
 	Depth        int           // waiting workloads that get a planned start
 	StartTimeout time.Duration // started pods must be bound by then
+
+	// Window is how far ahead planned starts are shown; what lies beyond is
+	// shown as unknown. 0: DefaultWindow.
+	Window time.Duration
+	// PerUser and PerQueue bound how many planned starts each user and each
+	// queue may have; 0: no bound.
+	PerUser, PerQueue int
 }
+
+// DefaultWindow is how far ahead planned starts are shown.
+const DefaultWindow = 30 * 24 * time.Hour
 
 // DefaultPolicy is what holds without a SchedulingPolicy.
 func DefaultPolicy() Policy {
-	return Policy{Backfill: BackfillConservative, Depth: 1000, StartTimeout: 5 * time.Minute}
+	return Policy{Backfill: BackfillConservative, Depth: 1000, StartTimeout: 5 * time.Minute, Window: DefaultWindow}
 }

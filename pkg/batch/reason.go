@@ -23,6 +23,9 @@ const (
 	ReasonHeld       Reason = "Held"
 	ReasonRequeued   Reason = "Requeued"
 	ReasonNotPlanned Reason = "NotPlanned"
+	ReasonBeginTime  Reason = "BeginTime"
+	ReasonDependency Reason = "Dependency"
+	ReasonArrayLimit Reason = "ArrayLimit"
 	// Ends when an admin acts.
 	ReasonQueueStopped  Reason = "QueueStopped"
 	ReasonQueueNotFound Reason = "QueueNotFound"
@@ -31,6 +34,9 @@ const (
 	ReasonNeverFits     Reason = "NeverFits"
 	ReasonWalltimeLimit Reason = "WalltimeLimit"
 	ReasonInvalidSpec   Reason = "InvalidSpec"
+
+	ReasonDependencyNeverSatisfied Reason = "DependencyNeverSatisfied"
+	ReasonDeadlineMissed           Reason = "DeadlineMissed"
 )
 
 // TakesPart says whether a workload with this reason has a place in the order.
@@ -39,7 +45,8 @@ func (r Reason) TakesPart() bool {
 	case ReasonPriority, ReasonResources, ReasonTopology, ReasonNodesUnavailable, ReasonNotPlanned:
 		return true
 	case ReasonHeld, ReasonRequeued, ReasonQueueStopped, ReasonQueueNotFound, ReasonAccessDenied,
-		ReasonNeverFits, ReasonWalltimeLimit, ReasonInvalidSpec:
+		ReasonNeverFits, ReasonWalltimeLimit, ReasonInvalidSpec,
+		ReasonBeginTime, ReasonDependency, ReasonArrayLimit, ReasonDependencyNeverSatisfied, ReasonDeadlineMissed:
 		return false
 	}
 	return false

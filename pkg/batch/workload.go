@@ -20,6 +20,15 @@ type Workload struct {
 	QueuedAt   time.Time // first submission; an eviction does not change it
 	Invalid    string    // why it can never be planned, in words; empty if it can
 
+	TimeMin   Walltime     // shortest acceptable limit for a start now; 0: Walltime
+	Begin     time.Time    // takes no part before; zero: at once
+	EndBefore time.Time    // latest end that its author wants, and a cap of the limit; zero: none
+	After     []Dependency // what must have happened before
+	JobName   string       // what singleton compares; empty: Name
+	Array     *ArrayMember // nil: not a member of an array
+	Exclusive Exclusive    // whole nodes or not; empty: None
+	NoRequeue bool         // a run that is taken back is its last
+
 	// Below: decisions that stand in the API server.
 
 	Restarts     int         // runs that were taken back
@@ -35,7 +44,8 @@ type Workload struct {
 // PodSet is a group of like pods.
 type PodSet struct {
 	Name        string
-	Count       int       // pods that run at the same time
+	Count       int       // pods that run at the same time; of an elastic set, the most
+	MinCount    int       // the fewest that an elastic set starts with; 0: Count
 	Requests    Resources // of one pod, ResourcePods: 1 included
 	Selector    NodeSelector
 	Tolerations []Toleration
@@ -104,4 +114,40 @@ type End struct {
 	State   EndState
 	Time    time.Time
 	Message string
+}
+
+// Exclusive says whether a workload shares its nodes.
+type Exclusive string
+
+// The values of Exclusive.
+const (
+	ExclusiveNone     Exclusive = "None"
+	ExclusiveWorkload Exclusive = "Workload" // whole nodes for this workload alone
+)
+
+// DependencyKind is what must have happened to another workload.
+type DependencyKind string
+
+// The kinds of dependency, as Slurm has them.
+const (
+	After      DependencyKind = "after"      // it has started
+	AfterOK    DependencyKind = "afterok"    // it has completed
+	AfterAny   DependencyKind = "afterany"   // it has ended, however
+	AfterNotOK DependencyKind = "afternotok" // it has ended otherwise than completed
+	Singleton  DependencyKind = "singleton"  // no older workload of the same user and job name waits or runs
+)
+
+// Dependency is one condition on another workload of the same namespace, by
+// its owner's name. A name that is not known yet is waited for.
+type Dependency struct {
+	Kind DependencyKind
+	Name string // empty for Singleton
+}
+
+// ArrayMember places a workload in an array: members are workloads of their
+// own, taken in the order of their index, at most Limit at a time.
+type ArrayMember struct {
+	Name  string // of the array; members are Name-0, Name-1, …
+	Index int
+	Limit int // members that hold an allocation at the same time; 0: all
 }
