@@ -23,6 +23,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
@@ -132,7 +133,9 @@ func newCluster(ctx context.Context, box *sandbox.Sandbox) (*cluster, error) {
 	if err := v1alpha1.AddToScheme(scheme); err != nil {
 		return nil, err
 	}
-	admin, err := client.New(box.RESTConfig(), client.Options{Scheme: scheme})
+	config := box.RESTConfig()
+	config.WarningHandler = rest.NoWarnings{} // some tests ask for what the API server warns of
+	admin, err := client.New(config, client.Options{Scheme: scheme})
 	if err != nil {
 		return nil, err
 	}

@@ -64,13 +64,15 @@ func nodes(n, gpus int) option {
 
 // nodesWith gives the team n nodes with these resources each.
 func nodesWith(n int, resources map[string]string) option {
-	return func(s *setup) {
-		group := sandbox.NodeGroup{Count: n, Resources: map[string]simulate.Amount{}}
-		for name, amount := range resources {
-			group.Resources[name] = simulate.Amount(amount)
-		}
-		s.groups = append(s.groups, group)
+	return func(s *setup) { s.groups = append(s.groups, nodeGroup(n, resources)) }
+}
+
+func nodeGroup(n int, resources map[string]string) sandbox.NodeGroup {
+	group := sandbox.NodeGroup{Count: n, Resources: map[string]simulate.Amount{}}
+	for name, amount := range resources {
+		group.Resources[name] = simulate.Amount(amount)
 	}
+	return group
 }
 
 // clusterQueue edits the spec of the team's ClusterQueue.
@@ -78,7 +80,7 @@ func clusterQueue(edit func(*v1alpha1.ClusterQueueSpec)) option {
 	return func(s *setup) { s.queue = edit }
 }
 
-// labelled puts a label on the team's namespace.
+// labelledNamespace puts a label on the team's namespace.
 func labelledNamespace(key, value string) option {
 	return func(s *setup) { s.labels[key] = value }
 }
@@ -98,16 +100,8 @@ func newTeam(t *testing.T, options ...option) *team {
 	}
 	team := &team{cluster: shared, t: t, name: s.name}
 	t.Cleanup(team.leave)
-	short := fmt.Sprintf("n%d", teams.Add(1))
-	for i, group := range s.groups {
-		group.Prefix = fmt.Sprintf("%s-%c", short, 'a'+i)
-		group.Labels = map[string]string{teamLabel: team.name}
-		if err := team.sandbox.AddNodes(t.Context(), group); err != nil {
-			t.Fatal(err)
-		}
-		for k := range group.Count {
-			team.nodes = append(team.nodes, group.NodeName(k))
-		}
+	for _, group := range s.groups {
+		team.addNodes(group)
 	}
 	team.create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: team.name, Labels: s.labels}})
 	team.create(&v1alpha1.ResourceFlavor{
@@ -118,6 +112,21 @@ func newTeam(t *testing.T, options ...option) *team {
 	team.makeDoor(queueName, team.name)
 	team.awaitServiceAccount()
 	return team
+}
+
+// addNodes gives the team more nodes, and returns their names.
+func (t *team) addNodes(group sandbox.NodeGroup) []string {
+	t.t.Helper()
+	group.Prefix = fmt.Sprintf("n%03d", teams.Add(1)) // in order of name, like of age
+	group.Labels = map[string]string{teamLabel: t.name}
+	if err := t.sandbox.AddNodes(t.t.Context(), group); err != nil {
+		t.t.Fatal(err)
+	}
+	first := len(t.nodes)
+	for k := range group.Count {
+		t.nodes = append(t.nodes, group.NodeName(k))
+	}
+	return t.nodes[first:]
 }
 
 var notInNames = regexp.MustCompile(`[^a-z0-9]+`)

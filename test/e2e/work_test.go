@@ -156,7 +156,7 @@ func (w *work) mustHaveNoPods() {
 	}
 }
 
-// remove deletes it as `kubectl delete` does.
+// mustBeDeleted deletes it as `kubectl delete` does.
 func (w *work) mustBeDeleted() {
 	w.t.Helper()
 	background := client.PropagationPolicy(metav1.DeletePropagationBackground)
