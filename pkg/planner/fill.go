@@ -6,38 +6,54 @@ import (
 	"github.com/berth-dev/berth/pkg/timeline"
 )
 
-// floors are starts before which a request is known not to fit, as long as
-// holds are only added.
-type floors map[floorKey]timeline.Time
+// floors are starts before which requests are known not to fit, as long as
+// holds are only added. What is known of a request holds for every one of its
+// kind that asks for as many pods and as long, or more.
+//
+// Gangs of several pod sets have none: whether they are placed depends on how
+// what is free is spread, and less of it may by chance be spread better.
+type floors map[floorKey][]floor
 
 type floorKey struct {
-	needKey
+	kind   *kind
 	option int
+}
+
+type floor struct {
+	pods int
+	long timeline.Long
+	at   timeline.Time
+}
+
+// under is the floor of a request; 0: none is known.
+func (f floors) under(c *contender, option int) (at timeline.Time) {
+	key := floorKey{kind: c.key.shape.kind, option: option}
+	for _, known := range f[key] {
+		if known.pods <= c.key.shape.pods && known.long <= c.long {
+			at = max(at, known.at)
+		}
+	}
+	return at
+}
+
+// raise notes that a request does not fit before a time.
+func (f floors) raise(c *contender, option int, at timeline.Time) {
+	if len(c.options[option].sets) != 1 {
+		return
+	}
+	key := floorKey{kind: c.key.shape.kind, option: option}
+	is := floor{pods: c.key.shape.pods, long: c.long, at: at}
+	f[key] = append(slices.DeleteFunc(f[key], func(was floor) bool {
+		return was.pods >= is.pods && was.long >= is.long && was.at <= is.at
+	}), is)
 }
 
 // earliest holds a contender at the earliest start that any of its flavors
 // offers; among equals, the one listed first.
-func (p *pass) earliest(c *contender, floors floors) {
-	for i := range c.options {
-		key := floorKey{needKey: c.key, option: i}
-		from := max(p.from, floors[key])
-		if c.placed && from >= c.start {
-			continue
-		}
-		till := timeline.Never
-		if c.placed {
-			till = c.start
-		}
-		place, ok := p.full.Earliest(c.need(i), from, till)
-		if !ok {
-			floors[key] = till
-			continue
-		}
-		floors[key] = place.From
-		c.settle(i, place)
-	}
-	if c.placed {
-		p.full.Hold(c.place)
+func (p *pass) earliest(c *contender, f floors) {
+	if option, place, ok := p.sooner(c, f, timeline.Span{From: p.from, Till: timeline.Never}); ok {
+		c.settle(option, place)
+		p.full.Hold(place)
 	}
 }
 
@@ -61,19 +77,26 @@ func (p *pass) advance(c *contender, f floors) bool {
 	if c.starts(p) {
 		return false
 	}
-	till := timeline.Never
+	in := timeline.Span{From: p.from, Till: timeline.Never}
 	if c.placed {
-		till = c.start
+		in.Till = c.start
 	}
-	option, place, ok := p.sooner(c, f, till)
+	option, place, ok := p.sooner(c, f, in)
 	if !ok && (!c.placed || !p.ownHelps(c)) {
 		return false
 	}
 	old := *c
 	if old.placed {
-		// Its own hold is out of its way.
+		// Its own hold is out of its way. That can matter for a start after
+		// which it would still run when that hold begins.
+		if c.long != timeline.Forever {
+			in.From = max(in.From, c.start-timeline.Time(c.long)+1)
+		}
+		if ok {
+			in.From = min(in.From, place.From)
+		}
 		p.full.Release(old.place)
-		option, place, ok = p.sooner(c, floors{}, till)
+		option, place, ok = p.sooner(c, nil, in)
 	}
 	if !ok {
 		p.full.Hold(old.place)
@@ -87,21 +110,21 @@ func (p *pass) advance(c *contender, f floors) bool {
 	return true
 }
 
-// sooner is the earliest place before a time, beside all holds.
-func (p *pass) sooner(c *contender, f floors, till timeline.Time) (option int, place timeline.Place, ok bool) {
+// sooner is the earliest place in a span, beside all holds. Floors are nil
+// where they would not hold.
+func (p *pass) sooner(c *contender, f floors, in timeline.Span) (option int, place timeline.Place, ok bool) {
 	for i := range c.options {
-		key := floorKey{needKey: c.key, option: i}
-		from := max(p.from, f[key])
-		if from >= till {
+		from := max(in.From, f.under(c, i))
+		if from >= in.Till {
 			continue
 		}
-		earlier, found := p.full.Earliest(c.need(i), from, till)
-		if !found {
-			f[key] = till
-			continue
+		earlier, found := p.full.Earliest(c.need(i), from, in.Till)
+		if found {
+			option, place, ok, in.Till = i, earlier, true, earlier.From
 		}
-		f[key] = earlier.From
-		option, place, ok, till = i, earlier, true, earlier.From
+		if f != nil {
+			f.raise(c, i, in.Till)
+		}
 	}
 	return option, place, ok
 }
@@ -110,27 +133,24 @@ func (p *pass) sooner(c *contender, f floors, till timeline.Time) (option int, p
 // it may now begin as early as its length before it. Where no pod of a request
 // fits into what was given back, nothing has changed for it.
 func (p *pass) lower(f floors, given timeline.Place) {
-	for key, floor := range f { //order:any each floor by itself
-		first := p.from
-		if key.long != timeline.Forever {
-			first = max(first, given.From-timeline.Time(key.long)+1)
+	for key, known := range f { //order:any each by itself
+		if !p.opens(key, given) {
+			continue
 		}
-		if first < floor && p.opens(key, given) {
-			f[key] = first
+		for i := range known {
+			first := p.from
+			if known[i].long != timeline.Forever {
+				first = max(first, given.From-timeline.Time(known[i].long)+1)
+			}
+			known[i].at = min(known[i].at, first)
 		}
 	}
 }
 
-// opens says whether a pod of a request fits anywhere into a place.
+// opens says whether a pod of a kind fits anywhere into a place.
 func (p *pass) opens(key floorKey, given timeline.Place) bool {
-	for _, set := range key.shape.options[key.option].sets {
-		for _, seat := range given.Seats {
-			if p.full.Opens(seat.Node, set.Each, given.Span) {
-				return true
-			}
-		}
-	}
-	return false
+	each := key.kind.options[key.option].sets[0].Each
+	return slices.ContainsFunc(given.Seats, func(s timeline.Seat) bool { return p.full.Opens(s.Node, each, given.Span) })
 }
 
 // ownHelps says whether a contender's own hold may be in its way: only if one

@@ -23,6 +23,7 @@ type fleet struct {
 
 	masks  map[maskKey]*mask
 	shapes map[shapeKey]*shape
+	kinds  map[shapeKey]*kind
 	doors  map[batch.QueueName]string
 }
 
@@ -57,9 +58,14 @@ func (f *fleet) door(q *batch.Queue) string {
 type shape struct {
 	options []option
 	never   batch.Verdict // NeverFits, or empty
-	absent  bool          // it fits only with nodes that are not available
-	facts   batch.Facts   // of absent
+	kind    *kind         // of a request for one set of pods
+	pods    int
+	absent  bool        // it fits only with nodes that are not available
+	facts   batch.Facts // of absent
 }
+
+// kind is shared by shapes that differ in nothing but their number of pods.
+type kind struct{ options []option }
 
 // option is a flavor that could take a workload.
 type option struct {
@@ -90,6 +96,7 @@ func newFleet(p *pass) *fleet {
 		index:   make(map[batch.NodeName]int, len(p.Nodes)),
 		masks:   map[maskKey]*mask{},
 		shapes:  map[shapeKey]*shape{},
+		kinds:   map[shapeKey]*kind{},
 		doors:   map[batch.QueueName]string{},
 	}
 	for i, view := range p.Nodes {
@@ -167,9 +174,31 @@ func (p *pass) shape(w *batch.Waiting, q *batch.Queue) *shape {
 	s, ok := p.fleet.shapes[key]
 	if !ok {
 		s = p.newShape(w.Workload.PodSets, q)
+		s.pods = podsOf(w.Workload.PodSets)
+		s.kind = p.fleet.kindOf(s, w.Workload.PodSets)
 		p.fleet.shapes[key] = s
 	}
 	return s
+}
+
+// kindOf finds the kind of a shape. Which flavors could do is part of it: a
+// larger gang may not fit everywhere.
+func (f *fleet) kindOf(s *shape, sets []batch.PodSet) *kind {
+	if len(sets) != 1 {
+		return &kind{options: s.options}
+	}
+	one := sets[0]
+	one.Count = 1
+	key := shapeKey{shape: batch.Shape([]batch.PodSet{one})}
+	for _, o := range s.options {
+		key.door += fmt.Sprintf("%q ", o.flavor)
+	}
+	k, ok := f.kinds[key]
+	if !ok {
+		k = &kind{options: s.options}
+		f.kinds[key] = k
+	}
+	return k
 }
 
 // newShape judges a request on the empty nodes of each flavor: as they are,
