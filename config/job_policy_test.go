@@ -170,6 +170,7 @@ func TestJobGuardRefusesNewJobs(t *testing.T) {
 			"a node of its own", job(managed, func(j *batchv1.Job) { j.Spec.Template.Spec.NodeName = "n1" }),
 			"spec.template.spec.nodeName is n1: Berth places the pods of a queued Job",
 		},
+		{"a walltime with a line break", job(free, queue("default"), annotation("berth.dev/walltime", "2h\n")), "annotation berth.dev/walltime is not a walltime: write a duration"},
 		{"no pods", job(free, queue("default"), func(j *batchv1.Job) { j.Spec.Parallelism = new(int32(0)) }), ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
