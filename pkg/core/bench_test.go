@@ -93,7 +93,7 @@ func randomWorkload(random *rand.Rand, i int) batch.Workload {
 }
 
 func BenchmarkPlan(b *testing.B) {
-	for _, s := range []size{{1000, 600, 5000, 1000}} {
+	for _, s := range []size{{1000, 600, 5000, 1000}, {10_000, 5000, 50_000, 1000}} {
 		name := fmt.Sprintf("nodes=%d/running=%d/pending=%d/depth=%d", s.nodes, s.running, s.pending, s.depth)
 		b.Run(name+"/cold", func(b *testing.B) {
 			c, _ := loaded(s)

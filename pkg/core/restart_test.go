@@ -50,12 +50,32 @@ func TestRestartBreaksNoPromiseAndStartsNothingTwice(t *testing.T) {
 		if len(plan.Evict)+len(plan.Requeue)+len(plan.Finish) > 0 {
 			t.Fatalf("a restart takes back or ends something: %s", brief(plan))
 		}
-		for _, d := range plan.Wait {
-			if d.Verdict.MovedBy == "a change of the workload, its queue or the nodes" {
-				t.Fatalf("a restart moved %s: %s", d.ID, brief(plan))
-			}
-		}
 		w.settle()
+	})
+}
+
+// Work on whole nodes keeps its planned starts over a restart, though nobody
+// remembers where they were.
+func TestRestartMovesNoWorkOnWholeNodes(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		w := newWorld(t)
+		w.nodes(rapid.IntRange(1, 5).Draw(t, "nodes"), 8)
+		minute := 0
+		for i := range rapid.IntRange(1, 30).Draw(t, "steps") {
+			if rapid.IntRange(0, 3).Draw(t, "step") == 0 {
+				minute += rapid.IntRange(0, 12).Draw(t, "minutes")
+				w.until(minute)
+			}
+			j := drawJob(t, i)
+			j.gpu, j.edit, j.queue, j.runs = 8, nil, "main", min(j.runs, j.walltime)
+			w.submit(j)
+			w.until(minute)
+		}
+		w.restart(w.events)
+		if plan := w.core.Plan(w.now); !plan.Empty() {
+			t.Fatalf("a restart changes something: %s", brief(plan))
+		}
 	})
 }
 

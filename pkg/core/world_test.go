@@ -203,15 +203,18 @@ func (w *world) end(name string) {
 	}})
 }
 
+// pod is the i-th pod of a job, counted over all its pod sets.
 func (w *world) pod(j *job, i int, host string, phase batch.PodPhase) batch.Pod {
-	requests := batch.Resources{batch.ResourcePods: 1}
-	if j.gpu > 0 {
-		requests[batch.ResourceGPU] = batch.Amount(j.gpu)
+	sets, k := w.workload(j).PodSets, i
+	set := 0
+	for set+1 < len(sets) && k >= sets[set].Count {
+		k -= sets[set].Count
+		set++
 	}
 	return batch.Pod{
 		UID:  batch.PodUID(fmt.Sprintf("%s-%d-%d", j.name, j.restarts, i)),
 		Name: fmt.Sprintf("ns/%s-%d", j.name, i), Workload: id(j.name),
-		Node: batch.NodeName(host), Requests: requests, Phase: phase,
+		Node: batch.NodeName(host), Requests: sets[set].Requests, Phase: phase,
 	}
 }
 

@@ -37,14 +37,16 @@ func (p *pass) backfill() {
 }
 
 // planned are the first in the order, as deep as the policy plans, and the
-// rest; those that start already do not count.
+// rest; those that start already do not count, nor those whose nodes are away.
 func (p *pass) planned() (planned, rest []*contender) {
 	for _, c := range p.order {
+		c.beyond = false
 		switch {
-		case c.starts(p):
+		case c.starts(p) || c.key.shape.absent:
 		case len(planned) < p.Policy.Depth:
 			planned = append(planned, c)
 		default:
+			c.beyond = true
 			rest = append(rest, c)
 		}
 	}

@@ -23,6 +23,7 @@ type contender struct {
 	promise timeline.Time // the start that binds; 0: none
 	kept    *kept         // its placement, if it is known
 	tried   bool          // a round of this plan has looked for space for it
+	beyond  bool          // it is deeper in the order than the policy plans
 
 	// What was found: a place in one of the options, or none.
 	placed bool

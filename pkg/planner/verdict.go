@@ -37,10 +37,9 @@ func (v *verdicts) verdict(c *contender, at place) batch.Verdict {
 		verdict.PlannedStart = timeOf(c.start)
 	}
 	verdict.MovedBy = v.movedBy(c, at)
-	p := v.p
-	if at.position > p.Policy.Depth && p.Policy.Backfill != batch.BackfillNone && verdict.Reason != batch.ReasonNodesUnavailable {
+	if c.beyond {
 		verdict.Reason = batch.ReasonNotPlanned
-		verdict.Facts.Limit = batch.Amount(p.Policy.Depth)
+		verdict.Facts.Limit = batch.Amount(v.p.Policy.Depth)
 	}
 	if last := c.workload().LastVerdict; last != nil && verdict.SameAnswer(*last) {
 		return verdict // nobody will read the rest
@@ -182,8 +181,11 @@ func (v *verdicts) mover(c *contender, at place) string {
 			return by
 		}
 	}
-	if at.position > v.p.Policy.Depth {
+	if c.beyond {
 		return fmt.Sprintf("%d higher-ranked workloads", at.index)
+	}
+	if c.waiting.Held == nil {
+		return "a restart of Berth: where it was planned is not known any more"
 	}
 	return "a change of the workload, its queue or the nodes"
 }
@@ -225,7 +227,12 @@ func (v *verdicts) overrun(c *contender) string {
 			continue
 		}
 		for k := range view.Charges {
-			if charge := &view.Charges[k]; charge.Overdue(v.p.now) && !v.p.leaving[charge.By] {
+			charge := &view.Charges[k]
+			switch {
+			case !charge.Overdue(v.p.now) || v.p.leaving[charge.By]:
+			case charge.Until.Equal(batch.AnyMoment()):
+				return "pods of " + charge.Name + " that are not gone yet"
+			default:
 				return "overrun of " + charge.Name
 			}
 		}
