@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -82,14 +83,9 @@ func (o *simulateOptions) run() error {
 
 // play plays one file and returns the exit code for it.
 func (o *simulateOptions) play(path string, options scenario.Options, printer *printer) int {
-	file, err := loadScenario(path, options)
+	result, file, err := o.simulate(path, options, printer.log())
 	if err != nil {
 		fmt.Fprintln(o.err, err)
-		return exitWrong
-	}
-	result, err := sim.Run(file, sim.Options{Log: printer.log()})
-	if err != nil {
-		fmt.Fprintf(o.err, "%s: %v\n", path, err)
 		return exitWrong
 	}
 	printer.result(file, result)
@@ -99,7 +95,71 @@ func (o *simulateOptions) play(path string, options scenario.Options, printer *p
 	return 0
 }
 
+func (o *simulateOptions) simulate(path string, options scenario.Options, log func(sim.Entry)) (*sim.Result, *scenario.File, error) {
+	file, err := loadScenario(path, options)
+	if err != nil {
+		return nil, nil, err
+	}
+	play := sim.Options{Log: log}
+	bar := newProgress(o.err, filepath.Base(path))
+	defer bar.clear()
+	if bar != nil {
+		play.Progress = bar.draw
+	}
+	var trace *scenario.Trace
+	if file.Trace != nil {
+		var closer io.Closer
+		if trace, closer, err = openTrace(file, bar); err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", path, err)
+		}
+		defer closer.Close() //nolint:errcheck // it was only read
+		play.Source = trace
+	}
+	result, err := sim.Run(file, play)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if trace != nil {
+		result.Trace = &trace.Log
+	}
+	return result, file, nil
+}
+
+// openTrace opens the log of a scenario; its path counts from the scenario's
+// folder.
+func openTrace(file *scenario.File, bar *progress) (*scenario.Trace, io.Closer, error) {
+	path := file.Trace.File
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(filepath.Dir(file.Path), path)
+	}
+	log, err := os.Open(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	size := int64(0)
+	if info, err := log.Stat(); err == nil {
+		size = info.Size()
+	}
+	trace, err := scenario.OpenTrace(file, bar.reader(log, size))
+	if err != nil {
+		_ = log.Close()
+		return nil, nil, err
+	}
+	return trace, log, nil
+}
+
+// traceScenario is what stands for a job log that is given by itself.
+const traceScenario = `apiVersion: sim.berth.dev/v1alpha1
+kind: Scenario
+metadata: {name: trace}
+spec:
+  trace: {file: %q, format: swf}
+`
+
 func loadScenario(path string, options scenario.Options) (*scenario.File, error) {
+	if strings.HasSuffix(path, ".swf") || strings.HasSuffix(path, ".swf.gz") {
+		return scenario.Load(path, fmt.Appendf(nil, traceScenario, filepath.Base(path)), options)
+	}
 	content, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err

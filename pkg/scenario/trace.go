@@ -6,7 +6,7 @@ import (
 	"github.com/berth-dev/berth/apis/sim/v1alpha1"
 )
 
-var traceJob = regexp.MustCompile(`^default/j[0-9]+$`)
+var traceJob = regexp.MustCompile(`^default/j[0-9a-z]`)
 
 // trace checks what a file says of its trace; the log is opened later.
 func (l *loader) trace(spec *v1alpha1.ScenarioSpec) {
