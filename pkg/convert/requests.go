@@ -2,7 +2,6 @@ package convert
 
 import (
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	resourcehelper "k8s.io/component-helpers/resource"
 
 	"github.com/berth-dev/berth/pkg/batch"
@@ -109,15 +108,4 @@ func withSlot(list corev1.ResourceList) batch.Resources {
 func gpus(list corev1.ResourceList) int64 {
 	quantity := list[corev1.ResourceName(batch.ResourceGPU)]
 	return quantity.Value()
-}
-
-// positive drops the zero quantities of a list.
-func positive(list corev1.ResourceList) corev1.ResourceList {
-	out := corev1.ResourceList{}
-	for name, quantity := range list { //order:any each entry is set by itself
-		if quantity.Cmp(resource.Quantity{}) > 0 {
-			out[name] = quantity
-		}
-	}
-	return out
 }

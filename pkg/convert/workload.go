@@ -82,7 +82,7 @@ func queuedAt(qw *v1alpha1.QueuedWorkload) time.Time {
 	return qw.CreationTimestamp.UTC()
 }
 
-// QueuedAtAnnotation, on a QueuedWorkload, is when its owner was created.
+// QueuedAtAnnotation is when the owner of a QueuedWorkload was created.
 const QueuedAtAnnotation = "berth.dev/queued-at"
 
 func podSets(sets []v1alpha1.PodSet) ([]batch.PodSet, string) {

@@ -118,7 +118,7 @@ func ofPod(p *corev1.Pod) any                        { return []any{convert.Pod(
 func owned(kind framework.Kind, o client.Object) any { return []any{kind.QueueName(o), kind.Owner(o)} }
 
 func stateSince(queue *v1alpha1.ClusterQueue) any {
-	converted, _ := convert.Queue(queue) //nolint:errcheck // an unreadable queue is told of where it is taken in
+	converted, _ := convert.Queue(queue) // an unreadable queue is told of where it is taken in
 	return converted.StateSince
 }
 
