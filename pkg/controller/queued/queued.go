@@ -59,6 +59,9 @@ func Create(ctx context.Context, c client.Client, m *metrics.Set, kind framework
 	if apierrors.IsAlreadyExists(err) {
 		return nil, nil // made a moment ago; its informer event comes back here
 	}
+	if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
+		return nil, nil // its owner goes with the namespace
+	}
 	if err != nil {
 		m.Wrote("queuedworkload", metrics.ResultFailed)
 		return nil, fmt.Errorf("create the workload of %s %s/%s: %w", kind.Name(), owner.GetNamespace(), owner.GetName(), err)
