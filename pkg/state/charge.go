@@ -2,7 +2,6 @@ package state
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"time"
 
@@ -96,13 +95,16 @@ func (r *record) podsEnd() time.Time {
 // livePods are the pods that take something of a node, by UID.
 func (r *record) livePods() []*pod {
 	var live []*pod
-	for _, uid := range slices.Sorted(maps.Keys(r.pods)) {
-		if p := r.pods[uid]; p.live() {
+	for _, p := range r.pods { //order:any sorted below
+		if p.live() {
 			live = append(live, p)
 		}
 	}
+	slices.SortFunc(live, byUID)
 	return live
 }
+
+func byUID(a, b *pod) int { return cmp.Compare(a.UID, b.UID) }
 
 // seated are pods of one pod set, by host.
 type seated map[batch.NodeName][]*pod
@@ -180,7 +182,7 @@ func (r *record) seatPods(live []*pod) (sets []seated, rest []*pod) {
 			rest = append(rest, p)
 		}
 	}
-	slices.SortFunc(rest, func(a, b *pod) int { return cmp.Compare(a.UID, b.UID) })
+	slices.SortFunc(rest, byUID)
 	return sets, rest
 }
 
