@@ -179,6 +179,8 @@ func (p *plane) kwokArgs() []string {
 		"--node-lease-duration-seconds=0",
 		// Room for four million pod addresses; the default has 254.
 		"--cidr=10.128.0.0/10",
+		// Its INFO is a long line for each step of each pod.
+		"--v=WARN",
 	}
 }
 

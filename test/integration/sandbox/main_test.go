@@ -100,7 +100,7 @@ func up(t *testing.T, options sandbox.Options) *sandbox.Sandbox {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		if t.Failed() {
-			t.Logf("kwok's log:\n%s", tail(t, s, sandbox.Kwok))
+			t.Logf("the end of kwok's log:\n%s", tail(t, s, sandbox.Kwok))
 		}
 		if err := s.Down(ctx); err != nil {
 			t.Error(err)
