@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/berth-dev/berth/pkg/timeline"
@@ -61,6 +62,7 @@ func (p *pass) earliest(c *contender, f floors) {
 // space that nobody holds, again and again until nothing moves.
 func (p *pass) fill(waiting []*contender) {
 	f := floors{}
+	p.probe(waiting, f)
 	for range roundsMax {
 		moved := false
 		for _, c := range waiting {
@@ -69,6 +71,38 @@ func (p *pass) fill(waiting []*contender) {
 		if !moved {
 			return
 		}
+	}
+}
+
+// probe asks for the shortest of those that ask for as many pods of a kind.
+// Where that one finds no room before, the longer ones need not be asked: of a
+// thousand planned starts most are answered by a few dozen looks.
+func (p *pass) probe(waiting []*contender, f floors) {
+	type group struct {
+		shape    *shape
+		shortest *contender
+		till     timeline.Time
+	}
+	var groups []*group
+	byShape := map[*shape]*group{}
+	for _, c := range waiting {
+		if !c.placed || c.starts(p) {
+			continue
+		}
+		g, ok := byShape[c.key.shape]
+		if !ok {
+			g = &group{shape: c.key.shape, shortest: c}
+			byShape[c.key.shape] = g
+			groups = append(groups, g)
+		}
+		if c.long < g.shortest.long {
+			g.shortest = c
+		}
+		g.till = max(g.till, c.start)
+	}
+	slices.SortStableFunc(groups, func(a, b *group) int { return cmp.Compare(a.shape.pods, b.shape.pods) })
+	for _, g := range groups {
+		p.sooner(g.shortest, f, timeline.Span{From: p.from, Till: g.till})
 	}
 }
 
