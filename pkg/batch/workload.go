@@ -1,6 +1,10 @@
 package batch
 
-import "time"
+import (
+	"fmt"
+	"strings"
+	"time"
+)
 
 // Workload is one unit of admission: all of it starts, or none. It carries
 // what was asked for and what the API server holds of earlier decisions.
@@ -142,6 +146,23 @@ const (
 type Dependency struct {
 	Kind DependencyKind
 	Name string // empty for Singleton
+}
+
+// ParseDependency reads "afterok:NAME", "after:NAME", "afterany:NAME",
+// "afternotok:NAME" or "singleton".
+func ParseDependency(text string) (Dependency, error) {
+	kind, name, named := strings.Cut(text, ":")
+	switch d := (Dependency{Kind: DependencyKind(kind), Name: name}); d.Kind {
+	case Singleton:
+		if !named {
+			return d, nil
+		}
+	case After, AfterOK, AfterAny, AfterNotOK:
+		if name != "" {
+			return d, nil
+		}
+	}
+	return Dependency{}, fmt.Errorf("%q is not a dependency; write after:NAME, afterok:NAME, afterany:NAME, afternotok:NAME or singleton", text)
 }
 
 // ArrayMember places a workload in an array: members are workloads of their

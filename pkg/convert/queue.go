@@ -21,6 +21,7 @@ func Queue(cq *v1alpha1.ClusterQueue) (batch.Queue, error) {
 	if cq.Spec.PriorityTier != nil {
 		out.Tier = *cq.Spec.PriorityTier
 	}
+	out.Exclusive = exclusive(cq.Spec.Exclusive)
 	for _, flavor := range cq.Spec.Flavors {
 		out.Flavors = append(out.Flavors, batch.FlavorName(flavor.Name))
 	}
@@ -42,6 +43,11 @@ func Queue(cq *v1alpha1.ClusterQueue) (batch.Queue, error) {
 		if out.WalltimeMax, err = duration("spec.walltime.max", limits.Max); err != nil {
 			return out, err
 		}
+		overrun, err := duration("spec.walltime.overrun", limits.Overrun)
+		if err != nil {
+			return out, err
+		}
+		out.Overrun = time.Duration(overrun)
 	}
 	return out, nil
 }
@@ -89,6 +95,14 @@ func Policy(policy *v1alpha1.SchedulingPolicy) (batch.Policy, error) {
 		if backfill.Depth != nil {
 			out.Depth = int(*backfill.Depth)
 		}
+		out.PerUser, out.PerQueue = number(backfill.PerUser), number(backfill.PerQueue)
+		window, err := duration("spec.backfill.window", backfill.Window)
+		if err != nil {
+			return out, err
+		}
+		if window > 0 {
+			out.Window = time.Duration(window)
+		}
 	}
 	timeout, err := duration("spec.startTimeout", policy.Spec.StartTimeout)
 	if err != nil {
@@ -98,6 +112,13 @@ func Policy(policy *v1alpha1.SchedulingPolicy) (batch.Policy, error) {
 		out.StartTimeout = time.Duration(timeout)
 	}
 	return out, nil
+}
+
+func exclusive(mode v1alpha1.ExclusiveMode) batch.Exclusive {
+	if mode == "" {
+		return batch.ExclusiveNone
+	}
+	return batch.Exclusive(mode)
 }
 
 func duration(field string, text v1alpha1.Duration) (batch.Walltime, error) {

@@ -23,21 +23,60 @@ func Workload(qw *v1alpha1.QueuedWorkload) batch.Workload {
 		Priority:   value(qw.Spec.Priority),
 		Submitter:  qw.Spec.Submitter,
 		Held:       qw.Spec.Hold == v1alpha1.HoldAll,
+		JobName:    qw.Spec.JobName,
+		Exclusive:  batch.Exclusive(qw.Spec.Exclusive),
 		QueuedAt:   queuedAt(qw),
 	}
 	out.PodSets, out.Invalid = podSets(qw.Spec.PodSets)
 	if qw.Spec.PriorityClassName != "" && qw.Spec.Priority == nil {
 		out.Invalid = fmt.Sprintf("PriorityClass %q does not exist; pods of that class would be refused", qw.Spec.PriorityClassName)
 	}
-	if text := qw.Spec.Walltime; text != "" {
-		walltime, err := batch.ParseWalltime(string(text))
-		if err != nil {
-			out.Invalid = err.Error()
-		}
-		out.Walltime = walltime
+	if err := times(&out, &qw.Spec); err != nil {
+		out.Invalid = err.Error()
 	}
 	decisions(&out, qw)
 	return out
+}
+
+// times reads what a person wrote about times and order; the error names the
+// first that cannot be read.
+func times(out *batch.Workload, spec *v1alpha1.QueuedWorkloadSpec) error {
+	var err error
+	if text := spec.Walltime; text != "" {
+		if out.Walltime, err = batch.ParseWalltime(string(text)); err != nil {
+			return err
+		}
+	}
+	if text := spec.TimeMin; text != "" {
+		if out.TimeMin, err = batch.ParseWalltime(string(text)); err != nil {
+			return fmt.Errorf("time-min: %w", err)
+		}
+	}
+	if out.Begin, err = moment("begin", spec.Begin); err != nil {
+		return err
+	}
+	if out.EndBefore, err = moment("end-before", spec.EndBefore); err != nil {
+		return err
+	}
+	for _, text := range spec.After {
+		dependency, err := batch.ParseDependency(text)
+		if err != nil {
+			return err
+		}
+		out.After = append(out.After, dependency)
+	}
+	return nil
+}
+
+func moment(name, text string) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("%s is %q; it must be a time such as 2026-01-05T14:00:00Z", name, text)
+	}
+	return at.UTC(), nil
 }
 
 // decisions reads back what earlier plans wrote: the one memory that survives
@@ -96,6 +135,7 @@ func podSets(sets []v1alpha1.PodSet) ([]batch.PodSet, string) {
 		out = append(out, batch.PodSet{
 			Name:        set.Name,
 			Count:       int(value(set.Count)),
+			MinCount:    int(value(set.MinCount)),
 			Requests:    withSlot(set.Requests),
 			Selector:    nodeSelector(set.NodeSelector, set.Affinity),
 			Tolerations: tolerations(set.Tolerations),

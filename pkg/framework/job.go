@@ -39,15 +39,27 @@ func (Job) Spec(object client.Object, defaults convert.PodDefaults) v1alpha1.Que
 	}
 	template := &job.Spec.Template
 	class, rank := priority(&template.Spec, defaults)
-	return v1alpha1.QueuedWorkloadSpec{
+	set := podSet(podCount(job), template.Labels, &template.Spec, defaults)
+	set.MinCount = minPods(job, *set.Count)
+	spec := v1alpha1.QueuedWorkloadSpec{
 		QueueName:         job.Labels[v1alpha1.QueueLabel],
-		PodSets:           []v1alpha1.PodSet{podSet(podCount(job), template.Labels, &template.Spec, defaults)},
+		PodSets:           []v1alpha1.PodSet{set},
 		Walltime:          walltime(job.Annotations[v1alpha1.WalltimeAnnotation], seconds),
 		Priority:          rank,
 		PriorityClassName: class,
 		Submitter:         job.Annotations[v1alpha1.SubmitterAnnotation],
-		Hold:              hold(job),
 	}
+	wishes(&spec, job)
+	return spec
+}
+
+// minPods is the fewest pods that a Job may start with; nil: it is not elastic.
+func minPods(job *batchv1.Job, count int32) *int32 {
+	least, err := strconv.ParseInt(job.Annotations[v1alpha1.MinPodsAnnotation], 10, 32)
+	if err != nil || least < 1 || int32(least) >= count {
+		return nil
+	}
+	return new(int32(least))
 }
 
 // Owner implements Kind.
@@ -189,6 +201,8 @@ type mark struct {
 	ActiveDeadlineSeconds *int64              `json:"activeDeadlineSeconds,omitempty"`
 	Tolerations           []corev1.Toleration `json:"tolerations,omitempty"` // the author's
 	TolerationsAdded      bool                `json:"tolerationsAdded,omitempty"`
+	Parallelism           *int32              `json:"parallelism,omitempty"` // the author's, if it was lowered
+	Completions           *int32              `json:"completions,omitempty"` // the author's, if it was lowered
 }
 
 func restoreMark(job *batchv1.Job) (mark, bool) {
@@ -209,7 +223,9 @@ type Release struct {
 	Run         int
 	Queue       string // ClusterQueue
 	Tolerations []corev1.Toleration
+	Pods        int32         // as many as were allocated
 	Walltime    time.Duration // granted; 0: unlimited
+	Overrun     time.Duration // how long it may go on past the deadline
 	Deadline    time.Time     // zero: unlimited
 	Now         time.Time
 }
@@ -231,6 +247,7 @@ func (Job) Start(job *batchv1.Job, r Release) {
 		m.Tolerations, m.TolerationsAdded = spec.Tolerations, true
 		spec.Tolerations = append(append([]corev1.Toleration{}, spec.Tolerations...), r.Tolerations...)
 	}
+	shrink(job, &m, r.Pods)
 	text, err := json.Marshal(m)
 	if err != nil {
 		panic("a struct of numbers and texts did not marshal: " + err.Error())
@@ -243,9 +260,25 @@ func (Job) Start(job *batchv1.Job, r Release) {
 	if !r.Deadline.IsZero() {
 		setKey(annotations, v1alpha1.WalltimeSecondsAnnotation, strconv.FormatInt(int64(r.Walltime/time.Second), 10))
 		setKey(annotations, v1alpha1.DeadlineAnnotation, r.Deadline.UTC().Format(time.RFC3339))
-		job.Spec.ActiveDeadlineSeconds = new(convert.SecondsLeft(m.ActiveDeadlineSeconds, r.Deadline.Sub(r.Now)))
+		job.Spec.ActiveDeadlineSeconds = new(convert.SecondsLeft(m.ActiveDeadlineSeconds, r.Deadline.Sub(r.Now)+r.Overrun))
 	}
 	job.Spec.Suspend = new(false)
+}
+
+// shrink makes an elastic Job as large as what it was given. Where each index
+// has a pod of its own the completions follow, since a gang of five that was
+// told it is eight would wait for three that never come.
+func shrink(job *batchv1.Job, m *mark, pods int32) {
+	count := podCount(job)
+	if pods <= 0 || pods >= count {
+		return
+	}
+	m.Parallelism = &count
+	if RankIsIndex(job) {
+		m.Completions = job.Spec.Completions
+		job.Spec.Completions = &pods
+	}
+	job.Spec.Parallelism = &pods
 }
 
 // Stop changes a running Job so that it makes no more pods and those it has
@@ -267,6 +300,12 @@ func (Job) Restore(job *batchv1.Job) bool {
 		job.Spec.Template.Spec.Tolerations = m.Tolerations
 	}
 	job.Spec.ActiveDeadlineSeconds = m.ActiveDeadlineSeconds
+	if m.Parallelism != nil {
+		job.Spec.Parallelism = m.Parallelism
+	}
+	if m.Completions != nil {
+		job.Spec.Completions = m.Completions
+	}
 	delete(job.Annotations, v1alpha1.RestoreAnnotation)
 	delete(job.Spec.Template.Labels, v1alpha1.WorkloadLabel)
 	for _, key := range templateKeys {

@@ -1,6 +1,8 @@
 package framework
 
 import (
+	"strings"
+
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/berth-dev/berth/apis/berth/v1alpha1"
@@ -26,10 +28,24 @@ func ID(kind Kind, object client.Object) batch.WorkloadID {
 	return convert.WorkloadID(object.GetNamespace(), convert.WorkloadName(kind.Name(), object.GetName(), object.GetUID()))
 }
 
-// hold is what an object's author says about holding it.
-func hold(object client.Object) v1alpha1.HoldPolicy {
-	if object.GetAnnotations()[v1alpha1.HoldAnnotation] == "true" {
-		return v1alpha1.HoldAll
+// wishes reads what an object's author may say whatever its kind.
+func wishes(spec *v1alpha1.QueuedWorkloadSpec, object client.Object) {
+	said := object.GetAnnotations()
+	spec.Hold = v1alpha1.HoldNone
+	if said[v1alpha1.HoldAnnotation] == "true" {
+		spec.Hold = v1alpha1.HoldAll
 	}
-	return v1alpha1.HoldNone
+	spec.TimeMin = walltime(said[v1alpha1.TimeMinAnnotation], nil)
+	spec.Begin = convert.Cut(said[v1alpha1.BeginAnnotation], textMax)
+	spec.EndBefore = convert.Cut(said[v1alpha1.EndBeforeAnnotation], textMax)
+	spec.JobName = object.GetLabels()[v1alpha1.JobNameLabel]
+	spec.Exclusive = v1alpha1.ExclusiveMode(said[v1alpha1.ExclusiveAnnotation])
+	if after := said[v1alpha1.AfterAnnotation]; after != "" {
+		for text := range strings.SplitSeq(after, ",") {
+			spec.After = append(spec.After, strings.TrimSpace(text))
+		}
+	}
 }
+
+// textMax is the longest text that a QueuedWorkload keeps of a time.
+const textMax = 64

@@ -40,15 +40,16 @@ func (Pod) Spec(object client.Object, defaults convert.PodDefaults) v1alpha1.Que
 	if !convert.Gated(pod) {
 		seconds = nil // ours stands there now; what was asked for is on record
 	}
-	return v1alpha1.QueuedWorkloadSpec{
+	spec := v1alpha1.QueuedWorkloadSpec{
 		QueueName:         pod.Labels[v1alpha1.QueueLabel],
 		PodSets:           []v1alpha1.PodSet{podSet(1, pod.Labels, &pod.Spec, defaults)},
 		Walltime:          walltime(pod.Annotations[v1alpha1.WalltimeAnnotation], seconds),
 		Priority:          rank,
 		PriorityClassName: class,
 		Submitter:         pod.Annotations[v1alpha1.SubmitterAnnotation],
-		Hold:              hold(pod),
 	}
+	wishes(&spec, pod)
+	return spec
 }
 
 // Owner implements Kind.

@@ -58,7 +58,7 @@ func walltime(annotation string, seconds *int64) v1alpha1.WorkloadWalltime {
 	}
 	length, err := batch.ParseWalltime(annotation)
 	if err != nil {
-		return v1alpha1.WorkloadWalltime(convert.Cut(annotation, 64))
+		return v1alpha1.WorkloadWalltime(convert.Cut(annotation, textMax))
 	}
 	return v1alpha1.WorkloadWalltime(batch.FormatWalltime(length))
 }

@@ -53,6 +53,13 @@ type ClusterQueueSpec struct {
 	// +optional
 	Walltime *QueueWalltime `json:"walltime,omitempty"`
 
+	// exclusive says whether work of the queue gets whole nodes: None (nodes
+	// are shared) or Workload (no node is shared with another workload). Left
+	// out: None; a Job can ask for it by itself.
+	// +optional
+	// +default="None"
+	Exclusive ExclusiveMode `json:"exclusive,omitempty"`
+
 	// size bounds a single workload. Left out: no bounds.
 	// +optional
 	Size *QueueSize `json:"size,omitempty"`
@@ -66,6 +73,16 @@ type ClusterQueueSpec struct {
 	// +optional
 	Preemption *QueuePreemption `json:"preemption,omitempty"`
 }
+
+// ExclusiveMode says whether workloads share nodes.
+// +kubebuilder:validation:Enum=None;Workload
+type ExclusiveMode string
+
+// The values of ExclusiveMode.
+const (
+	ExclusiveNone     ExclusiveMode = "None"
+	ExclusiveWorkload ExclusiveMode = "Workload"
+)
 
 // QueueFlavor refers to a ResourceFlavor.
 type QueueFlavor struct {
@@ -92,6 +109,12 @@ type QueueWalltime struct {
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self.matches('[1-9]')",messageExpression="'max is ' + self + ': work can not run for no time; leave max out for no limit'"
 	Max Duration `json:"max,omitempty"`
+
+	// overrun is how long a run may go on past its deadline before it is
+	// ended. Planning counts with the deadline, and after it with one minute
+	// more at a time. Left out: 0s.
+	// +optional
+	Overrun Duration `json:"overrun,omitempty"`
 }
 
 // QueueSize bounds a single workload.

@@ -12,6 +12,34 @@ const (
 
 	// HoldAnnotation "true" keeps a waiting workload from starting.
 	HoldAnnotation = "berth.dev/hold"
+
+	// TimeMinAnnotation is the shortest limit that is acceptable for a start
+	// now; the longest between it and the walltime that fits is granted.
+	TimeMinAnnotation = "berth.dev/time-min"
+
+	// BeginAnnotation is the time (RFC 3339) before which it takes no part.
+	BeginAnnotation = "berth.dev/begin"
+
+	// EndBeforeAnnotation is the latest end (RFC 3339) that is wanted; it also
+	// caps the limit that is granted.
+	EndBeforeAnnotation = "berth.dev/end-before"
+
+	// AfterAnnotation lists what must have happened before, separated by
+	// commas: after:NAME, afterok:NAME, afterany:NAME, afternotok:NAME (all of
+	// the same namespace) or singleton.
+	AfterAnnotation = "berth.dev/after"
+
+	// MinPodsAnnotation makes a Job elastic: it starts with as many pods as
+	// fit, from this number up to its parallelism.
+	MinPodsAnnotation = "berth.dev/min-pods"
+
+	// ExclusiveAnnotation "Workload" asks for nodes that are shared with
+	// nobody.
+	ExclusiveAnnotation = "berth.dev/exclusive"
+
+	// JobNameLabel is the name by which singleton compares Jobs of one user;
+	// without it the Job's own name counts.
+	JobNameLabel = "berth.dev/job-name"
 )
 
 // What Berth or its admission policies write; a person's own value never counts.

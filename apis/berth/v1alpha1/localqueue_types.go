@@ -7,11 +7,12 @@ import (
 // LocalQueueSpec says which ClusterQueue is behind the door.
 type LocalQueueSpec struct {
 	// clusterQueueNames are the ClusterQueues that work of this LocalQueue may
-	// run in. This version takes exactly one.
+	// run in: it takes the earliest start that one of them offers, then the
+	// higher tier, then the one listed first.
 	// +required
 	// +listType=atomic
 	// +kubebuilder:validation:MinItems=1
-	// +kubebuilder:validation:MaxItems=1
+	// +kubebuilder:validation:MaxItems=8
 	// +kubebuilder:validation:items:MinLength=1
 	// +kubebuilder:validation:items:MaxLength=63
 	// +kubebuilder:validation:items:Pattern=`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`

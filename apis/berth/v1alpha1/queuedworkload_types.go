@@ -51,6 +51,42 @@ type QueuedWorkloadSpec struct {
 	// +kubebuilder:validation:MaxLength=1024
 	Submitter string `json:"submitter,omitempty"`
 
+	// timeMin is the shortest acceptable limit for a start now. Left out: the
+	// walltime.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	TimeMin WorkloadWalltime `json:"timeMin,omitempty"`
+
+	// begin is the time before which the workload takes no part: RFC 3339, or
+	// what was written instead. Left out: at once.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Begin string `json:"begin,omitempty"`
+
+	// endBefore is the latest end that is wanted: RFC 3339, or what was
+	// written instead. Left out: none.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	EndBefore string `json:"endBefore,omitempty"`
+
+	// after lists what must have happened before: after:NAME, afterok:NAME,
+	// afterany:NAME, afternotok:NAME, singleton. Left out: nothing.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:items:MaxLength=300
+	After []string `json:"after,omitempty"`
+
+	// jobName is the name that singleton compares. Left out: the owner's name.
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	JobName string `json:"jobName,omitempty"`
+
+	// exclusive says whether the workload shares its nodes. Left out: as the
+	// queue says.
+	// +optional
+	Exclusive ExclusiveMode `json:"exclusive,omitempty"`
+
 	// hold says whether the workload is kept from starting: None or Hold.
 	// Left out: None.
 	// +optional
@@ -72,6 +108,13 @@ type PodSet struct {
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=1000000
 	Count *int32 `json:"count,omitempty"`
+
+	// minCount is the fewest pods that an elastic set starts with. Left out:
+	// count.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1000000
+	MinCount *int32 `json:"minCount,omitempty"`
 
 	// requests is what one pod asks for in all: containers, init containers,
 	// sidecars, overhead and pod-level requests, as kube-scheduler counts them.

@@ -5,16 +5,21 @@ import (
 )
 
 // BackfillMode says how waiting work is planned.
-// +kubebuilder:validation:Enum=Conservative;None
+// +kubebuilder:validation:Enum=Conservative;EASY;None;Strict
 type BackfillMode string
 
-// The modes of backfill that this version has.
+// The modes of backfill.
 const (
 	// BackfillConservative plans a start for every waiting workload; nothing
 	// that starts out of order delays one.
 	BackfillConservative BackfillMode = "Conservative"
+	// BackfillEASY plans a start for the first blocked workload of each queue
+	// only.
+	BackfillEASY BackfillMode = "EASY"
 	// BackfillNone plans nothing: whatever fits now starts.
 	BackfillNone BackfillMode = "None"
+	// BackfillStrict lets nothing overtake in its queue.
+	BackfillStrict BackfillMode = "Strict"
 )
 
 // SchedulingPolicySpec is how the whole cluster is planned.
@@ -35,8 +40,9 @@ type SchedulingPolicySpec struct {
 // BackfillPolicy says how waiting work is planned.
 type BackfillPolicy struct {
 	// mode is Conservative (every waiting workload has a planned start that
-	// nothing later delays) or None (no plans, whatever fits starts). Left
-	// out: Conservative.
+	// nothing later delays), EASY (only the first blocked workload of each
+	// queue has one), None (no plans, whatever fits starts) or Strict (nothing
+	// overtakes in its queue). Left out: Conservative.
 	// +optional
 	// +default="Conservative"
 	Mode BackfillMode `json:"mode,omitempty"`
@@ -49,6 +55,28 @@ type BackfillPolicy struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=100000
 	Depth *int32 `json:"depth,omitempty"`
+
+	// window is how far ahead planned starts are shown; one beyond is kept and
+	// shown as unknown. Left out: 30d.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="self.matches('[1-9]')",messageExpression="'window is ' + self + ': no start could be shown; leave window out for 30d'"
+	Window Duration `json:"window,omitempty"`
+
+	// perUser is how many planned starts the work of one user may have; the
+	// rest show NotPlanned, and still start when they fit. Left
+	// out: any.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=100000
+	PerUser *int32 `json:"perUser,omitempty"`
+
+	// perQueue is how many planned starts the work of one ClusterQueue may
+	// have; the rest show NotPlanned, and still start when they fit. Left out:
+	// any.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=100000
+	PerQueue *int32 `json:"perQueue,omitempty"`
 }
 
 // SchedulingPolicy is how the whole cluster is planned. There is one, named

@@ -226,7 +226,7 @@ func TestBadObjects(t *testing.T) {
 		{"LocalQueue", `{}`, `spec: Required value`},
 		{"LocalQueue", `spec: {}`, `spec.clusterQueueNames: Required value`},
 		{"LocalQueue", `spec: {clusterQueueNames: []}`, `spec.clusterQueueNames: Invalid value`},
-		{"LocalQueue", `spec: {clusterQueueNames: [a, b]}`, `spec.clusterQueueNames: Too many: 2: must have at most 1 item`},
+		{"LocalQueue", `spec: {clusterQueueNames: [a, b, c, d, e, f, g, h, i]}`, `spec.clusterQueueNames: Too many: 9: must have at most 8 items`},
 		{"LocalQueue", `spec: {clusterQueueNames: [A]}`, `spec.clusterQueueNames[0]: Invalid value: "A"`},
 		{"LocalQueue", `spec: {clusterQueueNames: [a], hold: "true"}`, `spec.hold: Unsupported value: "true": supported values: "None", "Hold"`},
 		{"LocalQueue", `{metadata: {name: ` + long + `}, spec: {clusterQueueNames: [a]}}`, `a LocalQueue's name has at most 63 characters, because Jobs name it in a label`},
@@ -239,7 +239,7 @@ func TestBadObjects(t *testing.T) {
 		{"ResourceFlavor", `spec: {tolerations: [{key: a, operator: Exists, tolerationSeconds: 5}]}`, `tolerationSeconds needs effect NoExecute`},
 		{"ResourceFlavor", `spec: {topologyName: racks}`, `spec.topologyName: Forbidden: unknown field`},
 		{"SchedulingPolicy", `metadata: {name: mine}`, `the SchedulingPolicy is named default: there is one for the whole cluster`},
-		{"SchedulingPolicy", `{metadata: {name: default}, spec: {backfill: {mode: EASY}}}`, `spec.backfill.mode: Unsupported value: "EASY": supported values: "Conservative", "None"`},
+		{"SchedulingPolicy", `{metadata: {name: default}, spec: {backfill: {mode: Greedy}}}`, `spec.backfill.mode: Unsupported value: "Greedy": supported values: "Conservative", "EASY", "None", "Strict"`},
 		{"SchedulingPolicy", `{metadata: {name: default}, spec: {backfill: {depth: 0}}}`, `spec.backfill.depth: Invalid value: 0`},
 		{"SchedulingPolicy", `{metadata: {name: default}, spec: {startTimeout: 0s}}`, `startTimeout is 0s: no pod is bound in no time`},
 		{"QueuedWorkload", `spec: {queueName: default}`, `spec.podSets: Required value`},
@@ -263,8 +263,8 @@ func TestDefaults(t *testing.T) {
 	t.Parallel()
 	all := kinds(t)
 	for _, test := range []struct{ kind, text, want string }{
-		{"ClusterQueue", `spec: {}`, `spec: {state: Up, priorityTier: 1}`},
-		{"ClusterQueue", `spec: {priorityTier: 0, walltime: {}}`, `spec: {state: Up, priorityTier: 0, walltime: {}}`},
+		{"ClusterQueue", `spec: {}`, `spec: {state: Up, priorityTier: 1, exclusive: None}`},
+		{"ClusterQueue", `spec: {priorityTier: 0, walltime: {}}`, `spec: {state: Up, priorityTier: 0, walltime: {}, exclusive: None}`},
 		{"LocalQueue", `spec: {clusterQueueNames: [a]}`, `spec: {clusterQueueNames: [a], hold: None}`},
 		{"SchedulingPolicy", `{metadata: {name: default}, spec: {backfill: {}}}`, `{metadata: {name: default}, spec: {backfill: {mode: Conservative, depth: 1000}}}`},
 	} {

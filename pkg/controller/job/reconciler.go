@@ -195,11 +195,14 @@ func (r *Reconciler) start(ctx context.Context, job *batchv1.Job, workload *v1al
 	}
 	release := framework.Release{
 		Workload: workload.Name, Run: run, Queue: allocation.ClusterQueue,
-		Tolerations: tolerations, Now: r.Clock.Now(),
+		Tolerations: tolerations, Pods: *allocation.PodSets[0].Count, Now: r.Clock.Now(),
 	}
 	if allocation.Deadline != nil {
 		release.Deadline = allocation.Deadline.Time
 		release.Walltime = allocation.Deadline.Sub(allocation.StartTime.Time)
+		if release.Overrun, err = queued.Overrun(ctx, r.Client, allocation.ClusterQueue); err != nil {
+			return err
+		}
 	}
 	err = r.change(ctx, job, "start", func(job *batchv1.Job) { framework.Job{}.Start(job, release) })
 	if refused(err) {

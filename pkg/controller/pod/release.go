@@ -170,7 +170,11 @@ func (r *Reconciler) releaseOne(ctx context.Context, workload *v1alpha1.QueuedWo
 			spec["tolerations"] = append(slices.Clone(p.pod.Spec.Tolerations), tolerations...)
 		}
 		if deadline := workload.Status.Allocation.Deadline; deadline != nil {
-			spec["activeDeadlineSeconds"] = convert.SecondsLeft(p.pod.Spec.ActiveDeadlineSeconds, deadline.Sub(r.Clock.Now()))
+			overrun, err := queued.Overrun(ctx, r.Client, workload.Status.Allocation.ClusterQueue)
+			if err != nil {
+				return err
+			}
+			spec["activeDeadlineSeconds"] = convert.SecondsLeft(p.pod.Spec.ActiveDeadlineSeconds, deadline.Sub(r.Clock.Now())+overrun)
 		}
 	}
 	body, err := json.Marshal(map[string]any{"metadata": meta, "spec": spec})

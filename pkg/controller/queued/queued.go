@@ -131,3 +131,17 @@ func FlavorTolerations(ctx context.Context, reader client.Reader, flavor string)
 	}
 	return object.Spec.Tolerations, nil
 }
+
+// Overrun is how long work of a ClusterQueue may go on past its deadline.
+func Overrun(ctx context.Context, reader client.Reader, queue string) (time.Duration, error) {
+	object := &v1alpha1.ClusterQueue{}
+	err := reader.Get(ctx, types.NamespacedName{Name: queue}, object)
+	if apierrors.IsNotFound(err) {
+		return 0, nil // deleted since; what it had promised ends at the deadline
+	}
+	if err != nil {
+		return 0, fmt.Errorf("read ClusterQueue %s: %w", queue, err)
+	}
+	converted, err := convert.Queue(object)
+	return converted.Overrun, err
+}
