@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"syscall"
 	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -138,17 +137,6 @@ func (s *Sandbox) endController(ctx context.Context, patience time.Duration) err
 			return nil
 		}
 		return process.Stop([]process.Identity{c.Identity}, patience)
-	})
-}
-
-// SignalController sends the controller a signal.
-func (s *Sandbox) SignalController(ctx context.Context, signal syscall.Signal) error {
-	return s.change(ctx, func(b *builder) error {
-		c := b.state.component(Controller)
-		if c == nil || !c.Alive() {
-			return errors.New("the controller does not run")
-		}
-		return c.Signal(signal)
 	})
 }
 

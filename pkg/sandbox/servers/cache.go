@@ -66,28 +66,6 @@ func Ensure(ctx context.Context, log io.Writer) (string, error) {
 	return dir, buildOnce(ctx, build{module: module, dir: dir, log: log})
 }
 
-// Cached returns the folder that Ensure would return without building, empty
-// if it would build.
-func Cached(ctx context.Context) string {
-	cache, err := CacheDir()
-	if err != nil {
-		return ""
-	}
-	module := findModule()
-	if module == "" {
-		return newest(cache)
-	}
-	version, err := goVersion(ctx, module)
-	if err != nil {
-		return newest(cache)
-	}
-	name, err := key(module, version)
-	if err != nil || !complete(filepath.Join(cache, name)) {
-		return ""
-	}
-	return filepath.Join(cache, name)
-}
-
 // newest is the youngest complete build of our versions, empty if there is none.
 func newest(cache string) string {
 	entries, err := os.ReadDir(cache)
