@@ -11,7 +11,7 @@ import (
 )
 
 // Semantics, section 4, example (a).
-func TestStreamMayUseTheGapOnlyUntilThePlannedStart(t *testing.T) {
+func TestB03StreamMayUseTheGapOnlyUntilThePlannedStart(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.nodes(4, 8)

@@ -86,7 +86,7 @@ func TestB14PodSlotsAndUnmanagedPodsCount(t *testing.T) {
 	w.until(0)
 	w.want("roles=-", "roles~-", "tiny=-")
 	w.reason("roles", batch.ReasonResources, "1 of 2 pod slots free")
-	w.reason("tiny", batch.ReasonNeverFits, "room for 10 of 11 such pods")
+	w.reason("tiny", batch.ReasonNeverFits, "room for 10 of 11 such pods", "pod slots run out first")
 	w.step(batch.PodGone{UID: "u3"})
 	w.until(1)
 	w.want("roles=0")

@@ -19,8 +19,7 @@ func Verdict(v batch.Verdict) string {
 }
 
 func reason(v batch.Verdict) string {
-	f := v.Facts
-	switch v.Reason {
+	switch f := v.Facts; v.Reason {
 	case batch.ReasonPriority:
 		return priority(v)
 	case batch.ReasonResources:
@@ -33,25 +32,60 @@ func reason(v batch.Verdict) string {
 	case batch.ReasonNotPlanned:
 		return fmt.Sprintf("asks %s; place %d in the order, and only the first %d are planned; it starts by itself when it fits or is nearer the top",
 			asked(f.Asked, f.Resource), v.Position, f.Limit)
-	case batch.ReasonHeld:
-		return held(f)
-	case batch.ReasonRequeued:
-		return fmt.Sprintf("its last start failed; the next try is at %s", Clock(f.Until, f.At))
+	case batch.ReasonQueueStopped, batch.ReasonQueueNotFound, batch.ReasonAccessDenied:
+		return shut(v.Reason, f)
+	case batch.ReasonHeld, batch.ReasonRequeued, batch.ReasonBeginTime, batch.ReasonDependency, batch.ReasonArrayLimit:
+		return notYet(v.Reason, f)
+	case batch.ReasonNeverFits, batch.ReasonWalltimeLimit, batch.ReasonInvalidSpec,
+		batch.ReasonDependencyNeverSatisfied, batch.ReasonDeadlineMissed:
+		return never(v.Reason, f)
+	}
+	return string(v.Reason)
+}
+
+// shut says what only an admin can change.
+func shut(reason batch.Reason, f batch.Facts) string {
+	switch reason {
 	case batch.ReasonQueueStopped:
 		return stopped(f)
 	case batch.ReasonQueueNotFound:
 		return missing(f)
-	case batch.ReasonAccessDenied:
+	default:
 		return fmt.Sprintf("namespace %s may not use ClusterQueue %s; it starts by itself once an admin lets the namespace in", f.Text, f.Queue)
-	case batch.ReasonNeverFits:
-		return never(f)
+	}
+}
+
+// notYet says what the workload's own state keeps it from.
+func notYet(reason batch.Reason, f batch.Facts) string {
+	switch reason {
+	case batch.ReasonRequeued:
+		return fmt.Sprintf("its last start failed; the next try is at %s", Clock(f.Until, f.At))
+	case batch.ReasonBeginTime:
+		return fmt.Sprintf("may not begin before %s; it starts by itself from then on", Clock(f.Until, f.At))
+	case batch.ReasonDependency:
+		return fmt.Sprintf("waits for %s; it starts by itself once that has happened", f.Text)
+	case batch.ReasonArrayLimit:
+		return fmt.Sprintf("%d members of its array run, which is as many as may; it starts by itself when one has ended", f.Limit)
+	default:
+		return held(f)
+	}
+}
+
+// never says what an edit alone can change.
+func never(reason batch.Reason, f batch.Facts) string {
+	switch reason {
 	case batch.ReasonWalltimeLimit:
 		return fmt.Sprintf("asks for a walltime of %s; ClusterQueue %s allows %s at most; it never starts unless one of them is changed",
 			batch.FormatWalltime(f.Walltime), f.Queue, batch.FormatWalltime(f.WalltimeMax))
 	case batch.ReasonInvalidSpec:
 		return f.Text + "; it never starts unless that is changed"
+	case batch.ReasonDependencyNeverSatisfied:
+		return fmt.Sprintf("waits for %s, which can never happen any more; it never starts unless its dependency is changed", f.Text)
+	case batch.ReasonDeadlineMissed:
+		return fmt.Sprintf("must have ended by %s and cannot any more; it never starts unless its author changes that", Clock(f.Until, f.At))
+	default:
+		return neverFits(f)
 	}
-	return string(v.Reason)
 }
 
 func priority(v batch.Verdict) string {
@@ -159,8 +193,8 @@ func missing(f batch.Facts) string {
 	return fmt.Sprintf("LocalQueue %s does not exist in namespace %s; it starts by itself once somebody makes it", name, namespace)
 }
 
-func never(f batch.Facts) string {
-	text := fmt.Sprintf("asks %s; ", asked(f.Asked, f.Resource))
+func neverFits(f batch.Facts) string {
+	text := fmt.Sprintf("asks %s; ", asked(f.Asked, ""))
 	if f.Bound == "pod" || f.Bound == "resource" {
 		text = fmt.Sprintf("asks %s %s a pod; ", Amount(f.Resource, f.Need), f.Resource)
 	}
@@ -176,7 +210,7 @@ func neverWhy(f batch.Facts) string {
 	case "selector":
 		return fmt.Sprintf("no node%s matches its node selector, affinity and tolerations", where(f))
 	case "gang":
-		return fmt.Sprintf("%s room for %d of %d such pods, even when empty", allNodes(f), f.Limit, f.Need)
+		return fmt.Sprintf("%s room for %d of %d such pods, even when empty%s", allNodes(f), f.Limit, f.Need, short(f))
 	case "together":
 		return "its pod sets do not fit beside each other, even on empty nodes"
 	case "flavors":
@@ -187,6 +221,17 @@ func neverWhy(f batch.Facts) string {
 		return fmt.Sprintf("that is %d %s and ClusterQueue %s takes at least %d (%s)", f.Need, boundNoun(f), f.Queue, f.Limit, f.Bound)
 	}
 	return "it does not fit even on empty nodes"
+}
+
+// short names what runs out first, where it is not what was asked for anyway.
+func short(f batch.Facts) string {
+	if f.Resource == "" || f.Resource == batch.ResourceGPU {
+		return ""
+	}
+	if f.Resource == batch.ResourcePods {
+		return " (pod slots run out first)"
+	}
+	return " (" + string(f.Resource) + " runs out first)"
 }
 
 func allNodes(f batch.Facts) string {

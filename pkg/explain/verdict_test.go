@@ -105,6 +105,15 @@ func TestVerdictsInWords(t *testing.T) {
 			batch.Verdict{Reason: batch.ReasonWalltimeLimit, Facts: batch.Facts{Queue: "main", Walltime: batch.Unlimited, WalltimeMax: batch.Walltime(36 * time.Hour)}},
 			"asks for a walltime of UNLIMITED; ClusterQueue main allows 1d12h at most; it never starts unless one of them is changed",
 		},
+		{"not before", batch.Verdict{Reason: batch.ReasonBeginTime, Facts: batch.Facts{Until: start}}, "may not begin before 14:20; it starts by itself from then on"},
+		{"too late", batch.Verdict{Reason: batch.ReasonDeadlineMissed, Facts: batch.Facts{Until: start}}, "must have ended by 14:20 and cannot any more; it never starts unless its author changes that"},
+		{
+			"pods of which the slots run out",
+			batch.Verdict{Reason: batch.ReasonNeverFits, Facts: batch.Facts{
+				Asked: []batch.Ask{{Pods: 11, Requests: batch.Resources{batch.ResourcePods: 1}}}, Bound: "gang", Need: 11, Limit: 10, FreeNodes: 2, Resource: batch.ResourcePods,
+			}},
+			"asks 11 × 1 pod slot; all 2 nodes together have room for 10 of 11 such pods, even when empty (pod slots run out first); it never starts unless the workload, its queue or the nodes are changed",
+		},
 		{"wrong", batch.Verdict{Reason: batch.ReasonInvalidSpec, Facts: batch.Facts{Text: "spread is not supported"}}, "spread is not supported; it never starts unless that is changed"},
 	}
 	for _, tt := range tests {
@@ -124,6 +133,7 @@ func TestEveryReasonHasWordsThatSayWhetherItCanStart(t *testing.T) {
 		batch.ReasonPriority, batch.ReasonResources, batch.ReasonTopology, batch.ReasonNodesUnavailable, batch.ReasonHeld,
 		batch.ReasonRequeued, batch.ReasonNotPlanned, batch.ReasonQueueStopped, batch.ReasonQueueNotFound,
 		batch.ReasonAccessDenied, batch.ReasonNeverFits, batch.ReasonWalltimeLimit, batch.ReasonInvalidSpec,
+		batch.ReasonBeginTime, batch.ReasonDependency, batch.ReasonArrayLimit, batch.ReasonDependencyNeverSatisfied, batch.ReasonDeadlineMissed,
 	} {
 		text := explain.Verdict(batch.Verdict{Reason: reason})
 		if !strings.Contains(text, "start") {

@@ -404,6 +404,7 @@ func (p *pass) neverFits(sets []batch.PodSet, q *batch.Queue, a *attempt) batch.
 		if pods < sets[i].Count {
 			facts.Bound, facts.Need, facts.Limit = "gang", batch.Amount(sets[i].Count), batch.Amount(pods)
 			facts.FreeNodes = len(a.all[i].Nodes)
+			facts.Resource = p.fleet.catalog.Name(p.shortest(&a.all[i]))
 			return verdictOf(batch.ReasonNeverFits, facts)
 		}
 	}
@@ -423,6 +424,25 @@ func (p *pass) tooLarge(set *timeline.Set) (resource int, limit batch.Amount, ok
 		}
 	}
 	return 0, 0, false
+}
+
+// shortest is the resource that runs out first when pods of a set fill the
+// empty nodes.
+func (p *pass) shortest(set *timeline.Set) (resource int) {
+	least := batch.Amount(-1)
+	for r, need := range set.Each {
+		if need <= 0 {
+			continue
+		}
+		room := batch.Amount(0)
+		for _, node := range set.Nodes {
+			room += p.fleet.capacity[node][r] / need
+		}
+		if least < 0 || room < least {
+			resource, least = r, room
+		}
+	}
+	return resource
 }
 
 func asks(sets []batch.PodSet) []batch.Ask {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"sort"
 
 	"github.com/berth-dev/berth/pkg/batch"
 )
@@ -168,12 +167,21 @@ func (t *Timeline) add(node int, need batch.Vector, n int, span Span) {
 	l.merge(first, last, t.width)
 }
 
-// step is the index of the step that a time lies in.
+// step is the index of the step that a time lies in. It is a search without a
+// closure, and looks at both ends first: most questions are about now.
 func (l *line) step(at Time) int {
-	if n := len(l.at); l.at[n-1] <= at {
-		return n - 1
+	low, high := 0, len(l.at)
+	if high == 1 || at < l.at[1] {
+		return 0
 	}
-	return max(0, sort.Search(len(l.at), func(i int) bool { return l.at[i] > at })-1)
+	for high-low > 1 {
+		if middle := (low + high) / 2; l.at[middle] <= at {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return low
 }
 
 func (l *line) vector(i, width int) batch.Vector {
