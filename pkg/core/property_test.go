@@ -51,6 +51,19 @@ func drawWorld(t *rapid.T, check func(w *world) func(batch.Plan)) *world {
 	w.step(batch.PolicyObserved{Policy: policy})
 	nodes := rapid.IntRange(1, 4).Draw(t, "nodes")
 	w.nodes(nodes, 8)
+	refused, begun := 0, map[string]bool{}
+	w.refuse = func(d batch.StartDecision) bool {
+		run := fmt.Sprintf("%s run %d", d.ID, d.Run)
+		if refused < 3 && rapid.IntRange(0, 7).Draw(t, "refuse") == 0 {
+			refused++
+			return true
+		}
+		if begun[run] {
+			t.Fatalf("%s is started twice", run)
+		}
+		begun[run] = true
+		return false
+	}
 	w.look = check(w)
 	minute := 0
 	for i := range rapid.IntRange(1, 25).Draw(t, "steps") {
@@ -89,7 +102,7 @@ func disturb(t *rapid.T, w *world, nodes int) {
 	if len(names) > 0 {
 		name = rapid.SampledFrom(names).Draw(t, "victim")
 	}
-	switch rapid.IntRange(0, 6).Draw(t, "disturbance") {
+	switch rapid.IntRange(0, 8).Draw(t, "disturbance") {
 	case 0:
 		p := unmanaged("u"+host, host, rapid.IntRange(0, 3).Draw(t, "gpus"))
 		if rapid.Bool().Draw(t, "leaves") {
@@ -116,6 +129,15 @@ func disturb(t *rapid.T, w *world, nodes int) {
 		state := rapid.SampledFrom([]batch.QueueState{batch.QueueUp, batch.QueueUp, batch.QueueDown}).Draw(t, "state")
 		w.queue("main", func(q *batch.Queue) { q.State = state })
 	case 6:
+		if j := w.jobs[name]; j != nil && j.live {
+			w.step(batch.StartRefused{ID: id(name), Run: j.restarts, Text: "refused"})
+		}
+	case 7:
+		// Old news: what it was when it was submitted.
+		if _, ok := w.core.Workload(id(name)); ok {
+			w.step(batch.WorkloadObserved{Workload: w.workload(w.jobs[name])})
+		}
+	case 8:
 		if j := w.jobs[name]; j != nil && j.starts == 0 && j.ended.IsZero() {
 			j.priority += rapid.IntRange(-1, 1).Draw(t, "edit")
 			w.step(batch.WorkloadObserved{Workload: w.workload(j)})

@@ -29,6 +29,8 @@ type world struct {
 	events []batch.Event
 	// look is called with each plan before it is carried out.
 	look func(batch.Plan)
+	// refuse says whether the API server refuses to write a start.
+	refuse func(batch.StartDecision) bool
 }
 
 // tb is what testing and rapid have in common.
@@ -274,6 +276,10 @@ func (w *world) carryOut(plan batch.Plan) {
 		w.jobs[nameOf(d.ID)].restarts = d.Restarts
 	}
 	for _, d := range plan.Start {
+		if w.refuse != nil && w.refuse(d) {
+			w.step(batch.AdmitFailed{ID: d.ID, Run: d.Run, Err: "conflict"})
+			continue
+		}
 		w.start(d)
 	}
 	for _, d := range plan.Wait {
