@@ -42,7 +42,8 @@ func reasons() []batch.Reason {
 	return []batch.Reason{
 		batch.ReasonPriority, batch.ReasonResources, batch.ReasonTopology, batch.ReasonNodesUnavailable, batch.ReasonHeld, batch.ReasonRequeued,
 		batch.ReasonNotPlanned, batch.ReasonQueueStopped, batch.ReasonQueueNotFound, batch.ReasonAccessDenied, batch.ReasonNeverFits,
-		batch.ReasonWalltimeLimit, batch.ReasonInvalidSpec,
+		batch.ReasonWalltimeLimit, batch.ReasonInvalidSpec, batch.ReasonBeginTime, batch.ReasonDependency, batch.ReasonArrayLimit,
+		batch.ReasonDependencyNeverSatisfied, batch.ReasonDeadlineMissed,
 	}
 }
 
@@ -177,8 +178,7 @@ func laterWords() map[string]string {
 	return map[string]string{
 		"Preempted": "preemption", "Preemption": "preemption", "Preempting": "preemption", "NodeFailed": "node failures",
 		"QuotaExceeded": "quota", "BorrowingLimit": "quota", "UserLimit": "limits", "AccountLimit": "limits", "QoSLimit": "limits",
-		"BudgetExceeded": "budgets", "Reservation": "reservations", "Dependency": "dependencies",
-		"DependencyNeverSatisfied": "dependencies", "BeginTime": "begin times", "ArrayLimit": "arrays", "DeadlineMissed": "end bounds",
+		"BudgetExceeded": "budgets", "Reservation": "reservations",
 	}
 }
 

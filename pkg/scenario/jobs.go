@@ -3,6 +3,7 @@ package scenario
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/berth-dev/berth/apis/sim/v1alpha1"
 	"github.com/berth-dev/berth/pkg/batch"
@@ -29,8 +30,14 @@ func (l *loader) job(path string, j *v1alpha1.Job) {
 			LocalQueue: batch.LocalQueueName(namespace + "/" + queue),
 			PodSets:    l.podSets(path, j),
 			Walltime:   l.walltime(path+".walltime", j.Walltime),
+			TimeMin:    l.walltime(path+".timeMin", j.TimeMin),
+			Begin:      l.instant(path+".begin", j.Begin),
+			EndBefore:  l.instant(path+".endBefore", j.EndBefore),
+			After:      l.after(path+".after", j.After),
+			JobName:    j.JobName,
 			Submitter:  orDefault(j.User, "user"),
 			Held:       j.Hold != nil && *j.Hold,
+			NoRequeue:  j.Requeue != nil && !*j.Requeue,
 		},
 		CancelAt: l.offset(path+".cancelAt", j.CancelAt),
 	}
@@ -39,9 +46,62 @@ func (l *loader) job(path string, j *v1alpha1.Job) {
 		l.wrong(path+".cancelAt", "%s is before the job is submitted at %s", j.CancelAt, batch.FormatDuration(out.At))
 	}
 	l.behaviour(path, j, &out)
-	l.jobs[id], l.classOf[id] = len(l.out.Jobs), j.PriorityClass
-	l.named[j.Name] = append(l.named[j.Name], id)
-	l.out.Jobs = append(l.out.Jobs, out)
+	if j.Array != nil {
+		l.array(path+".array", j, out)
+		return
+	}
+	l.put(out, j.PriorityClass)
+}
+
+func (l *loader) put(job Job, class string) {
+	w := &job.Workload
+	l.jobs[w.ID], l.classOf[w.ID] = len(l.out.Jobs), class
+	l.named[w.Name] = append(l.named[w.Name], w.ID)
+	l.out.Jobs = append(l.out.Jobs, job)
+}
+
+// array makes the members of an array: NAME-0, NAME-1, ...
+func (l *loader) array(path string, j *v1alpha1.Job, job Job) {
+	if j.Array.Count < 1 || j.Array.Count > podsLimit {
+		l.wrong(path+".count", "is %d: an array has 1 to %d members", j.Array.Count, podsLimit)
+		return
+	}
+	if j.Array.Parallelism < 0 {
+		l.wrong(path+".parallelism", "is %d: leave it out to run all members at once", j.Array.Parallelism)
+	}
+	for i := range j.Array.Count {
+		member := job
+		w := &member.Workload
+		w.Name = fmt.Sprintf("%s-%d", j.Name, i)
+		w.ID = JobID(w.Namespace, w.Name)
+		w.UID = string(w.ID)
+		w.Array = &batch.ArrayMember{Name: j.Name, Index: i, Limit: j.Array.Parallelism}
+		if _, twice := l.jobs[w.ID]; twice {
+			l.wrong(path, "its member %q stands already as a job", w.Name)
+			return
+		}
+		l.put(member, j.PriorityClass)
+	}
+}
+
+// instant is a moment of the story as a time; empty is none.
+func (l *loader) instant(path string, text v1alpha1.Offset) time.Time {
+	if text == "" {
+		return time.Time{}
+	}
+	return l.out.Start.Add(l.offset(path, text))
+}
+
+func (l *loader) after(path string, texts []string) []batch.Dependency {
+	var out []batch.Dependency
+	for i, text := range texts {
+		dependency, err := batch.ParseDependency(text)
+		if err != nil {
+			l.wrong(fmt.Sprintf("%s[%d]", path, i), "%v", err)
+		}
+		out = append(out, dependency)
+	}
+	return out
 }
 
 // JobID is the workload of a job: in a scenario nothing needs a hash.
@@ -74,8 +134,10 @@ func (l *loader) behaviour(path string, j *v1alpha1.Job, out *Job) {
 	}
 	switch j.Exclusive {
 	case "", "None":
-	case "Workload", "User":
-		l.wrong(path+".exclusive", "%s", NotBuilt("whole nodes for one workload or user (exclusive)"))
+	case "Workload":
+		out.Workload.Exclusive = batch.ExclusiveWorkload
+	case "User":
+		l.wrong(path+".exclusive", "%s", NotBuilt("nodes for one user (exclusive: User)"))
 	default:
 		l.wrong(path+".exclusive", "%q is not one of None, Workload, User", j.Exclusive)
 	}
@@ -95,14 +157,14 @@ func (l *loader) walltime(path string, text v1alpha1.Walltime) batch.Walltime {
 func (l *loader) podSets(path string, j *v1alpha1.Job) []batch.PodSet {
 	if len(j.PodSets) == 0 {
 		return []batch.PodSet{l.podSet(path, &v1alpha1.PodSet{
-			Name: podSetName, Pods: j.Pods, Requests: j.Requests, NodeSelector: j.NodeSelector, Tolerations: j.Tolerations,
+			Name: podSetName, Pods: j.Pods, MinPods: j.MinPods, Requests: j.Requests, NodeSelector: j.NodeSelector, Tolerations: j.Tolerations,
 		})}
 	}
 	for _, other := range []struct {
 		name  string
 		given bool
 	}{
-		{"pods", j.Pods != nil}, {"requests", j.Requests != nil},
+		{"pods", j.Pods != nil}, {"minPods", j.MinPods != nil}, {"requests", j.Requests != nil},
 		{"nodeSelector", j.NodeSelector != nil}, {"tolerations", j.Tolerations != nil},
 	} {
 		if other.given {
@@ -130,6 +192,12 @@ func (l *loader) podSet(path string, set *v1alpha1.PodSet) batch.PodSet {
 	}
 	if out.Count < 1 || out.Count > podsLimit {
 		l.wrong(path+".pods", "is %d: a job has 1 to %d pods", out.Count, podsLimit)
+	}
+	if set.MinPods != nil {
+		out.MinCount = *set.MinPods
+		if out.MinCount < 1 || out.MinCount > out.Count {
+			l.wrong(path+".minPods", "is %d of %d pods: it lies between 1 and the number of pods", out.MinCount, out.Count)
+		}
 	}
 	if _, given := out.Requests[batch.ResourcePods]; given {
 		l.wrong(path+".requests.pods", "cannot be asked for: each pod takes one pod slot by itself")

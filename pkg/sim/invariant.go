@@ -53,8 +53,12 @@ func (w *world) checkStart(j *job, d batch.StartDecision) {
 		if i < len(d.Allocation.PodSets) {
 			got = len(d.Allocation.PodSets[i].Hosts)
 		}
-		if got != set.Count {
-			w.broke(fmt.Sprintf("pods of %s in pod set %s", d.ID, set.Name), set.Count, got)
+		least := set.Count
+		if set.MinCount > 0 {
+			least = set.MinCount
+		}
+		if got < least || got > set.Count {
+			w.broke(fmt.Sprintf("pods of %s in pod set %s", d.ID, set.Name), fmt.Sprintf("%d to %d", least, set.Count), got)
 		}
 	}
 	// A promise cannot be kept by a controller that is down.

@@ -141,6 +141,10 @@ func (w *world) endOf(j *job) (at time.Duration, state batch.EndState, ends bool
 			long = time.Duration(declared)
 		}
 	}
+	// The owner's own limit, which ends it whatever the controller does.
+	if limit != scenario.Never {
+		limit += w.overrun(a.Queue)
+	}
 	if limit != scenario.Never && (long == scenario.Never || long > limit) {
 		return w.now + limit, batch.Timeout, true
 	}
@@ -178,6 +182,12 @@ func (w *world) end(j *job, state batch.EndState) {
 	w.meter.finished(j)
 	w.log(EventEnd, id, EndDetail{State: string(state)})
 	w.step(batch.OwnerObserved{ID: id, Owner: j.owner})
+}
+
+// overrun is how long work of a queue may go on past its deadline.
+func (w *world) overrun(queue batch.QueueName) time.Duration {
+	seen, _ := w.objects["ClusterQueue//"+string(queue)].Seen.(batch.QueueObserved)
+	return seen.Queue.Overrun
 }
 
 func endMessage(state batch.EndState, j *job) string {
