@@ -86,7 +86,7 @@ func (d decision) record(qw *v1alpha1.QueuedWorkload) {
 	case d.wait != nil:
 		convert.RecordWait(qw, d.wait.Verdict, d.at)
 	case d.ready != nil:
-		convert.RecordReady(qw, d.ready.Ready, d.at)
+		convert.RecordReady(qw, *d.ready, d.at)
 	}
 }
 

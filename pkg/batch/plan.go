@@ -74,10 +74,12 @@ type (
 		ID         WorkloadID
 		Allocation Allocation
 	}
-	// ReadyDecision records whether a run has as many pods ready as it needs.
+	// ReadyDecision records whether a run has as many pods ready as it needs,
+	// and what keeps those that are not on a node from it, as far as is known.
 	ReadyDecision struct {
-		ID    WorkloadID
-		Ready bool
+		ID     WorkloadID
+		Ready  bool
+		HeldBy string
 	}
 )
 

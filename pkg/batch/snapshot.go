@@ -92,6 +92,9 @@ type Started struct {
 	Released, Suspended bool
 	// Refused is why the start was refused for good; empty: it was not.
 	Refused string
+	// HeldBy is what keeps a released pod from its node (Pod.Held), and which;
+	// empty: nothing is known.
+	HeldBy string
 }
 
 // Places is the number of pods that the allocation has places for.

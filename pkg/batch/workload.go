@@ -42,6 +42,8 @@ type Workload struct {
 	Eviction     *Eviction   // not nil from the decision to take it back until it waits again
 	Finished     *End        // not nil when the end is on record
 	PodsReady    *bool       // what its PodsReady condition says of this run; nil: it was never ready
+	HeldBy       string      // what its PodsReady condition says keeps its pods from their nodes; empty: nothing
+	TakenBack    string      // while it waits: why its last run was taken back, in words; empty: it was not
 	LastVerdict  *Verdict    // what its Pending condition says now; nil: nothing yet
 }
 

@@ -118,7 +118,8 @@ func heldBy(pod *corev1.Pod) string {
 		return fmt.Sprintf("released by Berth, waiting for the gate %s", gate.Name)
 	}
 	for _, condition := range pod.Status.Conditions {
-		if condition.Type == corev1.PodScheduled && condition.Status == corev1.ConditionFalse {
+		// What was said of its gates is over with them.
+		if condition.Type == corev1.PodScheduled && condition.Status == corev1.ConditionFalse && condition.Reason != corev1.PodReasonSchedulingGated {
 			return "kube-scheduler: " + condition.Message
 		}
 	}

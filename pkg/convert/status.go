@@ -34,6 +34,10 @@ const (
 // podsLost is the reason of PodsReady when it was True before in this run.
 const podsLost = "PodsLost"
 
+// podsHeld is the reason of PodsReady when something else than Berth keeps a
+// released pod from its node; the message says what.
+const podsHeld = "PodsHeld"
+
 const (
 	runsMax     = 10
 	byMax       = 1024
@@ -78,10 +82,18 @@ func RecordStart(qw *v1alpha1.QueuedWorkload, in batch.Allocation, at time.Time)
 }
 
 // RecordReady writes whether as many pods are ready as the run needs.
-func RecordReady(qw *v1alpha1.QueuedWorkload, ready bool, at time.Time) {
+func RecordReady(qw *v1alpha1.QueuedWorkload, decision batch.ReadyDecision, at time.Time) {
 	value, message, reason, state := metav1.ConditionFalse, "some of its pods are no longer ready", podsLost, StateStarting
-	if ready {
+	if c := meta.FindStatusCondition(qw.Status.Conditions, v1alpha1.ConditionPodsReady); c == nil || c.Reason == StateStarting || c.Reason == podsHeld {
+		message, reason = "its pods are being made", StateStarting
+		if decision.HeldBy != "" {
+			reason = podsHeld
+		}
+	}
+	if decision.Ready {
 		value, message, reason, state = metav1.ConditionTrue, "all its pods are ready", StateRunning, StateRunning
+	} else if decision.HeldBy != "" {
+		message = decision.HeldBy
 	}
 	set(qw, v1alpha1.ConditionPodsReady, value, reason, message, at)
 	if s := qw.Status.Summary; s != nil && (s.State == StateStarting || s.State == StateRunning) {

@@ -60,7 +60,7 @@ func TestDecisionsAreReadBack(t *testing.T) {
 		t.Fatalf("a run whose pods are being made was ready: %v", *got.PodsReady)
 	}
 	for _, ready := range []bool{true, false} {
-		convert.RecordReady(qw, ready, at(15))
+		convert.RecordReady(qw, batch.ReadyDecision{Ready: ready}, at(15))
 		if got = convert.Workload(qw); got.PodsReady == nil || *got.PodsReady != ready {
 			t.Fatalf("ready %v reads back as %v", ready, got.PodsReady)
 		}
@@ -82,7 +82,7 @@ func TestDecisionsAreReadBack(t *testing.T) {
 	}
 
 	convert.RecordStart(qw, allocation, at(40))
-	convert.RecordReady(qw, true, at(41))
+	convert.RecordReady(qw, batch.ReadyDecision{Ready: true}, at(41))
 	convert.RecordFinish(qw, batch.End{State: batch.Completed, Time: at(50)}, at(50))
 	got = convert.Workload(qw)
 	if got.Finished == nil || got.Finished.State != batch.Completed || !got.Finished.Time.Equal(at(50)) {
@@ -146,12 +146,33 @@ func TestSummaryLine(t *testing.T) {
 		t.Errorf("waiting (-want +got):\n%s", diff)
 	}
 	convert.RecordStart(qw, someAllocation(), at(10))
-	convert.RecordReady(qw, true, at(11))
+	convert.RecordReady(qw, batch.ReadyDecision{Ready: true}, at(11))
 	want = &v1alpha1.WorkloadSummary{
 		ClusterQueue: "gpu", State: "Running", Reason: "Backfilled", Start: "2026-01-05T00:10:00Z", GPUs: new(int64(24)), Nodes: new(int32(2)),
 	}
 	if diff := cmp.Diff(want, qw.Status.Summary); diff != "" {
 		t.Errorf("running (-want +got):\n%s", diff)
+	}
+}
+
+// What holds a pod back and why the last run was taken back are read again after
+// a restart; neither makes a run one that was ready.
+func TestB20WhatKeepsAStartIsReadBack(t *testing.T) {
+	t.Parallel()
+	qw := gang()
+	convert.RecordStart(qw, someAllocation(), at(10))
+	convert.RecordReady(qw, batch.ReadyDecision{HeldBy: "pod ns/a-0: waiting for the gate x"}, at(11))
+	if got := convert.Workload(qw); got.HeldBy != "pod ns/a-0: waiting for the gate x" || got.PodsReady != nil {
+		t.Errorf("held by %q, ready %v", got.HeldBy, got.PodsReady)
+	}
+	convert.RecordReady(qw, batch.ReadyDecision{}, at(12))
+	if got := convert.Workload(qw); got.HeldBy != "" || got.PodsReady != nil {
+		t.Errorf("after the gate is gone: held by %q, ready %v", got.HeldBy, got.PodsReady)
+	}
+	convert.RecordEvict(qw, batch.Eviction{Cause: batch.CauseStartTimeout, By: "refused by a plugin"}, at(13))
+	convert.RecordRequeue(qw, batch.RequeueDecision{Restarts: 1}, at(14))
+	if got := convert.Workload(qw); got.TakenBack != "refused by a plugin" {
+		t.Errorf("taken back because of %q", got.TakenBack)
 	}
 }
 

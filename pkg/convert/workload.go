@@ -95,8 +95,17 @@ func decisions(out *batch.Workload, qw *v1alpha1.QueuedWorkload) {
 	if c := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionFinished); c != nil && c.Status == metav1.ConditionTrue {
 		out.Finished = &batch.End{State: batch.EndState(c.Reason), Time: c.LastTransitionTime.UTC(), Message: c.Message}
 	}
-	if c := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionPodsReady); c != nil && out.Allocation != nil && c.Reason != StateStarting {
-		out.PodsReady = new(c.Status == metav1.ConditionTrue)
+	if c := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionPodsReady); c != nil && out.Allocation != nil {
+		switch c.Reason {
+		case StateStarting:
+		case podsHeld:
+			out.HeldBy = c.Message
+		default:
+			out.PodsReady = new(c.Status == metav1.ConditionTrue)
+		}
+	}
+	if c := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionEvicted); c != nil && c.Status == metav1.ConditionTrue && out.Allocation == nil {
+		out.TakenBack = c.Message
 	}
 	// What was said of an older spec is no answer to this one.
 	if c := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionPending); c != nil && c.Status == metav1.ConditionTrue && c.ObservedGeneration == qw.Generation {

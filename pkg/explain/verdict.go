@@ -59,7 +59,10 @@ func shut(reason batch.Reason, f batch.Facts) string {
 func notYet(reason batch.Reason, f batch.Facts) string {
 	switch reason {
 	case batch.ReasonRequeued:
-		return fmt.Sprintf("its last start failed; the next try is at %s", Clock(f.Until, f.At))
+		if f.Text == "" {
+			return fmt.Sprintf("its last start failed; the next try is at %s", Clock(f.Until, f.At))
+		}
+		return fmt.Sprintf("its last start failed; the next try is at %s; it failed because: %s", Clock(f.Until, f.At), f.Text)
 	case batch.ReasonBeginTime:
 		return fmt.Sprintf("may not begin before %s; it starts by itself from then on", Clock(f.Until, f.At))
 	case batch.ReasonDependency:

@@ -66,6 +66,11 @@ func TestVerdictsInWords(t *testing.T) {
 		{"held by the door", batch.Verdict{Reason: batch.ReasonHeld, Facts: batch.Facts{Bound: "LocalQueue", Text: "ns/main"}}, "LocalQueue ns/main holds its work; it starts by itself once the hold is lifted"},
 		{"tried again", batch.Verdict{Reason: batch.ReasonRequeued, Facts: batch.Facts{Until: start}}, "its last start failed; the next try is at 14:20"},
 		{
+			"tried again after a refusal",
+			batch.Verdict{Reason: batch.ReasonRequeued, Facts: batch.Facts{Until: start, Text: "release pod a-0: denied by policy x"}},
+			"its last start failed; the next try is at 14:20; it failed because: release pod a-0: denied by policy x",
+		},
+		{
 			"a queue that drains",
 			batch.Verdict{Reason: batch.ReasonQueueStopped, Facts: batch.Facts{Queue: "main", Bound: "Drain"}},
 			"ClusterQueue main is set to Drain and starts only what was queued before; it starts by itself once an admin sets the queue to Up",

@@ -67,8 +67,12 @@ func (p *pass) watch(s *batch.Started) {
 	// ready: else each of many completions would make the run unready for a
 	// moment.
 	ready := s.Ready >= needs || (was && s.Ready+s.Ended() >= needs)
-	if ready != was {
-		p.plan.Ready = append(p.plan.Ready, batch.ReadyDecision{ID: s.Workload.ID, Ready: ready})
+	heldBy := s.HeldBy
+	if ready {
+		heldBy = ""
+	}
+	if ready != was || heldBy != s.Workload.HeldBy {
+		p.plan.Ready = append(p.plan.Ready, batch.ReadyDecision{ID: s.Workload.ID, Ready: ready, HeldBy: heldBy})
 	}
 }
 
@@ -92,8 +96,12 @@ func (p *pass) fault(s *batch.Started) (cause batch.Cause, by string) {
 		p.wake(limit)
 		return "", ""
 	}
-	return batch.CauseStartTimeout, fmt.Sprintf("%d of %d pods were not bound to a node within %s of the start",
+	text := fmt.Sprintf("%d of %d pods were not bound to a node within %s of the start",
 		needs-s.Live, needs, batch.FormatDuration(p.Policy.StartTimeout))
+	if s.HeldBy != "" {
+		text += "; " + s.HeldBy
+	}
+	return batch.CauseStartTimeout, text
 }
 
 // evict takes an allocation back. If no pod was ever made there is nothing to
@@ -125,6 +133,7 @@ func (p *pass) requeue(s *batch.Started, e *batch.Eviction) {
 
 	w.Restarts, w.RequeueAfter = d.Restarts, d.RequeueAfter
 	w.Allocation, w.Eviction, w.PodsReady, w.LastVerdict = nil, nil, nil, nil
+	w.TakenBack, w.HeldBy = e.By, ""
 	w.Promise = time.Time{}
 	p.waiting = append(p.waiting, &batch.Waiting{Workload: &w, Owner: s.Owner, Shape: batch.Shape(w.PodSets)})
 }

@@ -122,7 +122,7 @@ func (p *pass) ownState(w *batch.Workload) batch.Verdict {
 	}
 	if w.RequeueAfter.After(p.now) {
 		p.wake(w.RequeueAfter)
-		return verdictOf(batch.ReasonRequeued, batch.Facts{Until: w.RequeueAfter})
+		return verdictOf(batch.ReasonRequeued, batch.Facts{Until: w.RequeueAfter, Text: w.TakenBack})
 	}
 	return batch.Verdict{}
 }

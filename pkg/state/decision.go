@@ -31,7 +31,12 @@ func (s *State) issue(plan batch.Plan) {
 		})
 	}
 	for _, d := range plan.Ready {
-		s.change(d.ID, func(_ *record, w *batch.Workload) { w.PodsReady = &d.Ready })
+		s.change(d.ID, func(_ *record, w *batch.Workload) {
+			w.HeldBy = d.HeldBy
+			if d.Ready || w.PodsReady != nil { // never ready is nil, and not false
+				w.PodsReady = &d.Ready
+			}
+		})
 	}
 	s.keepHolds(plan.Holds)
 	s.dropGhosts(plan.At)
@@ -58,6 +63,7 @@ func start(r *record, w *batch.Workload, d batch.StartDecision) {
 	r.held, r.refused, r.trusted = nil, "", false
 	w.Allocation = &d.Allocation
 	w.Promise, w.RequeueAfter, w.PodsReady, w.LastVerdict = time.Time{}, time.Time{}, nil, nil
+	w.HeldBy, w.TakenBack = "", ""
 }
 
 func requeue(r *record, w *batch.Workload, d batch.RequeueDecision) {
@@ -66,7 +72,10 @@ func requeue(r *record, w *batch.Workload, d batch.RequeueDecision) {
 	}
 	r.held, r.before, r.refused, r.trusted = nil, nil, "", false
 	w.Restarts, w.RequeueAfter = d.Restarts, d.RequeueAfter
-	w.Allocation, w.Eviction = nil, nil
+	if w.Eviction != nil {
+		w.TakenBack = w.Eviction.By
+	}
+	w.Allocation, w.Eviction, w.HeldBy = nil, nil, ""
 	w.Promise, w.PodsReady, w.LastVerdict = time.Time{}, nil, nil
 }
 
@@ -77,7 +86,8 @@ func (s *State) undoStart(e batch.AdmitFailed) {
 		return
 	}
 	w := *r.workload
-	w.Allocation, w.PodsReady = nil, nil
+	w.Allocation, w.PodsReady, w.HeldBy = nil, nil, ""
+	w.TakenBack = r.before.TakenBack
 	w.Promise, w.RequeueAfter, w.LastVerdict = r.before.Promise, r.before.RequeueAfter, r.before.LastVerdict
 	r.before, r.refused, r.trusted = nil, "", false
 	r.workload = &w

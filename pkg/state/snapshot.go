@@ -44,13 +44,17 @@ func (r *record) asStarted() *batch.Started {
 		Workload: r.workload, Owner: r.owner, Released: r.released(), Refused: r.refused,
 		Suspended: r.suspended(),
 	}
-	for _, p := range r.pods { //order:any a count
+	var held *pod
+	for _, p := range r.pods { //order:any counts, and the first by name
 		switch {
 		case p.ghost:
 			st.Gone = later(st.Gone, p.GoneBy)
 			continue
 		case p.live():
 			st.Live++
+		}
+		if p.Held != "" && (held == nil || p.Name < held.Name) {
+			held = p
 		}
 		switch p.Phase {
 		case batch.PodReady:
@@ -59,6 +63,9 @@ func (r *record) asStarted() *batch.Started {
 			st.Succeeded++
 		case batch.PodWaiting, batch.PodBound, batch.PodFailed:
 		}
+	}
+	if held != nil {
+		st.HeldBy = "pod " + held.Name + ": " + held.Held
 	}
 	return st
 }
