@@ -41,12 +41,29 @@ var questions string
 // condition holds; the conditions exclude each other, because kwok draws lots
 // between stages that hold at once.
 type stage struct {
-	name string
-	kind string
-	when string // a jq condition
-	at   string // a jq time in seconds since 1970; empty: at once
-	then string // template of the patch; empty: remove the object
+	name    string
+	kind    string   // empty: Pod
+	phases  []string // of the pod
+	deleted deletion
+	when    string // a jq condition, asked last: the others cost little
+	at      string // a jq time in seconds since 1970; empty: at once
+	then    string // template of the patch; empty: remove the object
 }
+
+// deletion says whether a stage is for objects that are being deleted.
+type deletion string
+
+const (
+	eitherWay  deletion = ""
+	isDeleted  deletion = "Exists"       // its deletionTimestamp does
+	notDeleted deletion = "DoesNotExist" // likewise
+)
+
+var (
+	pending  = []string{"Pending"}
+	running  = []string{"Running"}
+	terminal = []string{"Succeeded", "Failed"}
+)
 
 // podStages is the life of a pod that is bound to a simulated node:
 //
@@ -65,17 +82,17 @@ type stage struct {
 // kubelet, a second deletion with a shorter grace does not shorten the first.
 func podStages() []stage {
 	return []stage{
-		{name: "pod-reject", when: `pending and (deleted | not) and (valid | not)`, then: patch(rejected)},
-		{name: "pod-start", when: `pending and (deleted | not) and valid`, then: patch(started)},
-		{name: "pod-ready", when: `running and (deleted | not) and (ready | not) and readyAt < endAt`, at: `readyAt`, then: patch(becomesReady)},
-		{name: "pod-exit", when: `running and settled and exitAt < infinite and exitAt <= endAt`, at: `exitAt`, then: patch(exited(0))},
-		{name: "pod-deadline", when: `running and settled and (deleted | not) and deadlineAt < exitAt`, at: `deadlineAt`, then: patch(deadlineExceeded)},
-		{name: "pod-cancel", when: `pending and deleted`, then: patch(cancelled)},
-		{name: "pod-terminate", when: `running and deleted and (terminating | not)`, then: terminates},
-		{name: "pod-leave", when: `running and deleted and terminating and leaveAt < exitAt and leaveAt <= killAt`, at: `leaveAt`, then: patch(exited(143))},
-		{name: "pod-kill", when: `running and deleted and terminating and killAt < exitAt and killAt < leaveAt`, at: `killAt`, then: patch(killed)},
+		{name: "pod-reject", phases: pending, deleted: notDeleted, when: `valid | not`, then: patch(rejected)},
+		{name: "pod-start", phases: pending, deleted: notDeleted, when: `valid`, then: patch(started)},
+		{name: "pod-ready", phases: running, deleted: notDeleted, when: `(ready | not) and readyAt < endAt`, at: `readyAt`, then: patch(becomesReady)},
+		{name: "pod-exit", phases: running, when: `settled and exitAt < infinite and exitAt <= endAt`, at: `exitAt`, then: patch(exited(0))},
+		{name: "pod-deadline", phases: running, deleted: notDeleted, when: `settled and deadlineAt < exitAt`, at: `deadlineAt`, then: patch(deadlineExceeded)},
+		{name: "pod-cancel", phases: pending, deleted: isDeleted, then: patch(cancelled)},
+		{name: "pod-terminate", phases: running, deleted: isDeleted, when: `terminating | not`, then: terminates},
+		{name: "pod-leave", phases: running, deleted: isDeleted, when: `terminating and leaveAt < exitAt and leaveAt <= killAt`, at: `leaveAt`, then: patch(exited(143))},
+		{name: "pod-kill", phases: running, deleted: isDeleted, when: `terminating and killAt < exitAt and killAt < leaveAt`, at: `killAt`, then: patch(killed)},
 		// With grace 0 it is as good as removed: only finalizers keep it.
-		{name: "pod-remove", when: `terminal and deleted and .metadata.deletionGracePeriodSeconds != 0`},
+		{name: "pod-remove", phases: terminal, deleted: isDeleted, when: `.metadata.deletionGracePeriodSeconds != 0`},
 	}
 }
 
@@ -118,9 +135,7 @@ func KwokConfig() ([]byte, error) {
 func (s stage) object() map[string]any {
 	spec := map[string]any{
 		"resourceRef": map[string]any{"apiGroup": "v1", "kind": s.objectKind()},
-		"selector": map[string]any{"matchExpressions": []any{
-			map[string]any{"jq": map[string]any{"key": jq(s.when), "operator": "In", "values": []any{"true"}}},
-		}},
+		"selector":    map[string]any{"matchExpressions": s.requirements()},
 	}
 	if s.at != "" {
 		// kwok adds the answer to its own clock. Milliseconds, because Go does
@@ -141,6 +156,28 @@ func (s stage) object() map[string]any {
 		"metadata":   map[string]any{"name": s.name},
 		"spec":       spec,
 	}
+}
+
+// requirements are the stage's conditions, those that rule out most first.
+func (s stage) requirements() []any {
+	var all []any
+	require := func(key, operator string, values ...string) {
+		requirement := map[string]any{"key": key, "operator": operator}
+		if len(values) > 0 {
+			requirement["values"] = values
+		}
+		all = append(all, map[string]any{"jq": requirement})
+	}
+	if len(s.phases) > 0 {
+		require(`.status.phase // "Pending"`, "In", s.phases...)
+	}
+	if s.deleted != eitherWay {
+		require(`.metadata.deletionTimestamp`, string(s.deleted))
+	}
+	if s.when != "" {
+		require(jq(s.when), "In", "true")
+	}
+	return all
 }
 
 func (s stage) objectKind() string {

@@ -56,8 +56,8 @@ func TestKwoksFileHoldsItsOptionsAndOurStages(t *testing.T) {
 func TestOnlyTerminalPodsAreRemoved(t *testing.T) {
 	t.Parallel()
 	for _, s := range podStages() {
-		if s.then == "" && !strings.HasPrefix(s.when, "terminal and deleted") {
-			t.Errorf("stage %s removes pods of which %s", s.name, s.when)
+		if s.then == "" && (!slices.Equal(s.phases, terminal) || s.deleted != isDeleted) {
+			t.Errorf("stage %s removes pods in %v, deleted: %s", s.name, s.phases, s.deleted)
 		}
 	}
 }
