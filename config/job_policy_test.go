@@ -151,7 +151,7 @@ func TestJobGuardRefusesNewJobs(t *testing.T) {
 		{"all options", job(free, queue("default"), annotation("berth.dev/walltime", "2h"), annotation("berth.dev/hold", "true")), ""},
 		{
 			"a misspelt annotation", job(free, queue("default"), annotation("berth.dev/waltime", "2h")),
-			"annotation berth.dev/waltime is not known: the annotations of a Job are berth.dev/walltime and berth.dev/hold",
+			"annotation berth.dev/waltime is not known: the annotations of a Job are berth.dev/walltime, hold, time-min",
 		},
 		{"an option of a later version", job(free, queue("default"), annotation("berth.dev/qos", "high")), "annotation berth.dev/qos is not known"},
 		{"an annotation that is a label", job(free, label("berth.dev/walltime", "2h")), "label berth.dev/walltime is not known"},
