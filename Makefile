@@ -81,8 +81,8 @@ perf: servers ## Measure, and compare with the budgets (takes long; quiet machin
 	go test -v -count=1 -p 1 -timeout 60m ./test/perf/...
 
 .PHONY: manifests
-manifests: ## Print what an installation applies: make manifests | kubectl apply --server-side -f -
-	@$(TOOL) kustomize build config/default
+manifests: ## Print what an installation applies: make manifests IMAGE=name:tag | kubectl apply --server-side -f -
+	@$(TOOL) kustomize build config/default | sed 's|image: berth-controller$$|image: $(IMAGE)|'
 
 .PHONY: image
 image: ## Build the controller's image with Docker (IMAGE=name:tag).
