@@ -82,7 +82,7 @@ perf: servers ## Measure, and compare with the budgets (takes long; quiet machin
 
 .PHONY: manifests
 manifests: ## Print what an installation applies: make manifests IMAGE=name:tag | kubectl apply --server-side -f -
-	@$(TOOL) kustomize build config/default | sed 's|image: berth-controller$$|image: $(IMAGE)|'
+	@$(TOOL) kustomize build config/default | sed 's|image: ghcr.io/berth-dev/berth-controller:.*|image: $(IMAGE)|'
 
 .PHONY: image
 image: ## Build the controller's image with Docker (IMAGE=name:tag).
