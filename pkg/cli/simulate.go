@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/berth-dev/berth/pkg/admission"
+	"github.com/berth-dev/berth/pkg/report"
 	"github.com/berth-dev/berth/pkg/scenario"
 	"github.com/berth-dev/berth/pkg/sim"
 )
@@ -20,6 +21,8 @@ type simulateOptions struct {
 	files     []string
 	output    string
 	overrides []string
+	report    string
+	compare   string
 	out, err  io.Writer
 }
 
@@ -38,7 +41,8 @@ Objects are validated as in a cluster. A job log in the Standard Workload Format
 Exit code: 0 all expectations hold; 1 some do not; 2 a file is wrong.`,
 		Example: `  kubectl berth simulate -f scenario.yaml
   kubectl berth simulate -f scenario.yaml -o events
-  kubectl berth simulate -f log.swf.gz --policy backfill.mode=None -o json`,
+  kubectl berth simulate -f log.swf.gz --policy backfill.mode=None -o json
+  kubectl berth simulate -f scenario.yaml --compare policy.yaml --report page.html`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.files = append(o.files, args...)
 			o.out, o.err = cmd.OutOrStdout(), cmd.ErrOrStderr()
@@ -48,6 +52,8 @@ Exit code: 0 all expectations hold; 1 some do not; 2 a file is wrong.`,
 	cmd.Flags().StringArrayVarP(&o.files, "filename", "f", nil, "scenario `FILE`; may be repeated, and further files may follow")
 	cmd.Flags().StringVarP(&o.output, "output", "o", "table", "what to print: table, events (the event log, a JSON object a line) or json (metrics and expectations)")
 	cmd.Flags().StringArrayVar(&o.overrides, "policy", nil, "set a field of the SchedulingPolicy, as in backfill.mode=None; may be repeated or hold several after commas")
+	cmd.Flags().StringVar(&o.report, "report", "", "write a self-contained HTML page of the run to `FILE`")
+	cmd.Flags().StringVar(&o.compare, "compare", "", "play a second time and show both side by side: `OTHER` is a scenario, or Berth objects that replace those of the same kind and name")
 	return cmd
 }
 
@@ -55,7 +61,10 @@ func (o *simulateOptions) run() error {
 	if len(o.files) == 0 {
 		return errors.New("no scenario is given: use -f FILE")
 	}
-	printer, err := newPrinter(o.output, o.out, o.err, len(o.files))
+	if (o.report != "" || o.compare != "") && len(o.files) > 1 {
+		return errors.New("--report and --compare are for one scenario: give one file")
+	}
+	printer, err := newPrinter(o.output, o.out, o.err, o.runs())
 	if err != nil {
 		return err
 	}
@@ -68,9 +77,9 @@ func (o *simulateOptions) run() error {
 		return err
 	}
 	options := scenario.Options{Admitter: server, Overrides: overrides}
-	code := 0
-	for _, path := range o.files {
-		code = max(code, o.play(path, options, printer))
+	code, err := o.playAll(options, printer)
+	if err != nil {
+		return err
 	}
 	if err := printer.done(); err != nil {
 		return err
@@ -81,24 +90,60 @@ func (o *simulateOptions) run() error {
 	return nil
 }
 
-// play plays one file and returns the exit code for it.
-func (o *simulateOptions) play(path string, options scenario.Options, printer *printer) int {
-	result, file, err := o.simulate(path, options, printer.log())
-	if err != nil {
-		fmt.Fprintln(o.err, err)
-		return exitWrong
+// runs is how many runs there will be.
+func (o *simulateOptions) runs() int {
+	if o.compare != "" {
+		return len(o.files) + 1
 	}
-	printer.result(file, result)
-	if !result.Held() {
-		return exitFailed
-	}
-	return 0
+	return len(o.files)
 }
 
-func (o *simulateOptions) simulate(path string, options scenario.Options, log func(sim.Entry)) (*sim.Result, *scenario.File, error) {
+// playAll plays the files, and what they are compared with, and writes the
+// report. It returns the exit code.
+func (o *simulateOptions) playAll(options scenario.Options, printer *printer) (code int, err error) {
+	var pages []report.Run
+	for _, path := range o.files {
+		page, exit := o.play(path, options, printer)
+		pages, code = append(pages, page), max(code, exit)
+	}
+	if o.compare != "" && code < exitWrong {
+		path, other, err := o.other(options)
+		if err != nil {
+			return code, err
+		}
+		// What is expected is expected of the first; the other is looked at.
+		page, exit := o.play(path, other, printer)
+		pages = append(pages, page)
+		if exit == exitWrong {
+			code = exit
+		}
+	}
+	if o.report == "" || code == exitWrong {
+		return code, nil
+	}
+	label(pages, o)
+	return code, writeReport(o.report, pages)
+}
+
+// play plays one file and returns the exit code for it.
+func (o *simulateOptions) play(path string, options scenario.Options, printer *printer) (report.Run, int) {
+	page, err := o.simulate(path, options, printer.log())
+	if err != nil {
+		fmt.Fprintln(o.err, err)
+		return page, exitWrong
+	}
+	printer.result(page.File, page.Result)
+	if !page.Result.Held() {
+		return page, exitFailed
+	}
+	return page, 0
+}
+
+func (o *simulateOptions) simulate(path string, options scenario.Options, log func(sim.Entry)) (report.Run, error) {
+	var page report.Run
 	file, err := loadScenario(path, options)
 	if err != nil {
-		return nil, nil, err
+		return page, err
 	}
 	play := sim.Options{Log: log}
 	bar := newProgress(o.err, filepath.Base(path))
@@ -110,19 +155,23 @@ func (o *simulateOptions) simulate(path string, options scenario.Options, log fu
 	if file.Trace != nil {
 		var closer io.Closer
 		if trace, closer, err = openTrace(file, bar); err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", path, err)
+			return page, fmt.Errorf("%s: %w", path, err)
 		}
 		defer closer.Close() //nolint:errcheck // it was only read
 		play.Source = trace
 	}
-	result, err := sim.Run(file, play)
-	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", path, err)
+	page.File = file
+	if o.report != "" {
+		page.Recorder = report.NewRecorder(file)
+		play.Ran, play.Sample = page.Recorder.Ran, page.Recorder.Sample
+	}
+	if page.Result, err = sim.Run(file, play); err != nil {
+		return page, fmt.Errorf("%s: %w", path, err)
 	}
 	if trace != nil {
-		result.Trace = &trace.Log
+		page.Result.Trace = &trace.Log
 	}
-	return result, file, nil
+	return page, nil
 }
 
 // openTrace opens the log of a scenario; its path counts from the scenario's

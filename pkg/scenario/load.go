@@ -80,6 +80,28 @@ func Load(path string, content []byte, options Options) (*File, error) {
 	return l.out, nil
 }
 
+// Objects reads the Berth objects of a file that has no Scenario; false: it has
+// one. They are not admitted yet.
+func Objects(path string, content []byte) (objects []map[string]any, alone bool, err error) {
+	l := &loader{}
+	for i, node := range l.documents(content) {
+		if len(node.Content) == 0 || node.Content[0].Kind == yaml.ScalarNode {
+			continue
+		}
+		if kindWord(node.Content[0], "kind") == v1alpha1.KindScenario {
+			return nil, false, nil
+		}
+		d := &decoder{findings: &l.findings, document: i + 1}
+		object, ok := d.value(node.Content[0], "").(map[string]any)
+		if !ok {
+			d.fail(node.Content[0], "", "must be an object with apiVersion and kind")
+			continue
+		}
+		objects = append(objects, object)
+	}
+	return objects, true, l.err(path)
+}
+
 // contents are the documents of a file, sorted.
 type contents struct {
 	objects  []*document

@@ -104,6 +104,8 @@ func (w *world) evict(d batch.EvictDecision) {
 	j.workload.Eviction = &eviction
 	j.evictions++
 	j.lost += w.now - j.started
+	j.state = string(batch.Requeued)
+	w.ran(j)
 	w.meter.evicted(j)
 	w.log(EventNotice, d.ID, NoticeDetail{Cause: eviction.Cause, By: eviction.By, Grace: "0s"})
 	j.owner = batch.Owner{Suspended: true}

@@ -176,6 +176,7 @@ func (w *world) end(j *job, state batch.EndState) {
 		}
 	}
 	j.ended, j.state, j.lastEnd = true, string(state), w.now
+	w.ran(j)
 	j.owner.End = &batch.End{State: state, Time: w.time(), Message: endMessage(state, j)}
 	w.open--
 	w.meter.stopped(j)
@@ -208,6 +209,7 @@ func (w *world) cancel(j *job) {
 	j.deleted, j.ended, j.lastEnd, j.state = true, true, w.now, string(batch.Cancelled)
 	w.open--
 	if running {
+		w.ran(j)
 		w.meter.stopped(j)
 	} else {
 		w.meter.gone(j)
@@ -238,4 +240,32 @@ func (j *job) forgetFacts() {
 	if v := j.workload.LastVerdict; v != nil {
 		j.workload.LastVerdict = &batch.Verdict{Reason: v.Reason, PlannedStart: v.PlannedStart, Message: v.Message}
 	}
+}
+
+// ran tells of a run that is over.
+func (w *world) ran(j *job) {
+	if w.options.Ran == nil {
+		return
+	}
+	a := j.workload.Allocation
+	r := Ran{
+		Job: j.workload.ID, Queue: a.Queue, Number: j.starts, Submitted: j.submitted, Start: j.started, End: w.now,
+		Via: a.Via, State: j.state, Total: batch.Resources{},
+	}
+	if len(j.planned) > 0 {
+		r.Planned = &j.planned[0]
+	}
+	at := map[batch.NodeName]int{}
+	for i := range j.pods {
+		pod := &j.pods[i]
+		k, known := at[pod.Node]
+		if !known {
+			k = len(r.Takes)
+			at[pod.Node] = k
+			r.Takes = append(r.Takes, Take{Node: pod.Node, Requests: batch.Resources{}})
+		}
+		r.Takes[k].Requests = r.Takes[k].Requests.Plus(pod.Requests)
+		r.Total = r.Total.Plus(pod.Requests)
+	}
+	w.options.Ran(r)
 }

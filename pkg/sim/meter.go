@@ -163,3 +163,11 @@ func (m *meter) utilization() float64 {
 	}
 	return 0
 }
+
+func (m *meter) sample() Sample {
+	s := Sample{At: m.world.now, Waiting: m.waiting, Running: m.running, Used: batch.Resources{}, Capacity: batch.Resources{}}
+	for i, name := range metered() {
+		s.Used[name], s.Capacity[name] = batch.Amount(m.used[i]), batch.Amount(m.total[i])
+	}
+	return s
+}

@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/berth-dev/berth/pkg/batch"
@@ -68,6 +70,11 @@ func (r *Result) Held() bool {
 
 func (w *world) conclude() *Result {
 	w.checkWhole()
+	for _, id := range slices.Sorted(maps.Keys(w.jobs)) {
+		if j := w.jobs[id]; len(j.pods) > 0 && !j.ended {
+			w.ran(j)
+		}
+	}
 	m := &w.meter
 	out := &Result{
 		File: w.file.Path, Name: w.file.Name, End: w.now, Metrics: m.metrics(), Breach: w.breach,

@@ -3,6 +3,7 @@ package sim
 import (
 	"time"
 
+	"github.com/berth-dev/berth/pkg/batch"
 	"github.com/berth-dev/berth/pkg/scenario"
 )
 
@@ -31,6 +32,37 @@ type Options struct {
 	Log func(Entry)
 	// Progress is called now and then.
 	Progress func(Progress)
+	// Ran takes each run of a job when it is over, or the simulation is.
+	Ran func(Ran)
+	// Sample takes what waits and what is used, after each moment.
+	Sample func(Sample)
+}
+
+// Ran is one run of a job.
+type Ran struct {
+	Job        batch.WorkloadID
+	Queue      batch.QueueName
+	Number     int // of the run, from 1
+	Submitted  time.Duration
+	Start, End time.Duration
+	Planned    *time.Duration // the first planned start that it had
+	Via        batch.Via
+	State      string // Running: the simulation stopped before it ended
+	Takes      []Take // by node
+	Total      batch.Resources
+}
+
+// Take is what a run takes of a node.
+type Take struct {
+	Node     batch.NodeName
+	Requests batch.Resources
+}
+
+// Sample is a moment in numbers.
+type Sample struct {
+	At               time.Duration
+	Waiting, Running int
+	Used, Capacity   batch.Resources // of GPUs, CPUs and pod slots
 }
 
 func (o *Options) thorough() bool { return o.Source == nil }
@@ -85,6 +117,9 @@ func (w *world) settleMoment() {
 	w.checkBounds()
 	w.checkMoments(w.now)
 	w.meter.moments++
+	if w.options.Sample != nil {
+		w.options.Sample(w.meter.sample())
+	}
 	if w.options.Progress != nil && w.meter.moments%progressEvery == 0 {
 		w.options.Progress(Progress{
 			Now: w.now, Submitted: w.meter.submissions, Ended: w.meter.ends, Waiting: w.meter.waiting,
