@@ -18,6 +18,7 @@ type build struct {
 	module string // folder of test/kube
 	dir    string // where the programs shall be
 	temp   string // where they are put first
+	lock   *os.File
 	log    io.Writer
 }
 
@@ -89,6 +90,9 @@ func (b build) command(ctx context.Context, args ...string) *exec.Cmd {
 	// The user's own flags and workspace are about other modules.
 	command.Env = append(os.Environ(), "GOFLAGS=", "GOWORK=off")
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	// If we are killed, go runs on for a while: with the lock, so that nobody
+	// builds into the same folder meanwhile.
+	command.ExtraFiles = []*os.File{b.lock}
 	command.Cancel = func() error {
 		err := syscall.Kill(-command.Process.Pid, syscall.SIGTERM)
 		if errors.Is(err, syscall.ESRCH) {

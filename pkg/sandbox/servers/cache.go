@@ -145,7 +145,7 @@ func buildOnce(ctx context.Context, b build) error {
 	if err := os.MkdirAll(temp, 0o755); err != nil {
 		return fmt.Errorf("make the cache folder: %w", err)
 	}
-	b.temp = temp
+	b.temp, b.lock = temp, lock
 	if err := b.run(ctx); err != nil {
 		return errors.Join(err, os.RemoveAll(temp))
 	}
