@@ -16,11 +16,10 @@
     }
     return (seconds < 0 ? "−" : "") + (text || "0s");
   }
-  function brief(seconds) {
-    for (const [unit, n] of [["d", 86400], ["h", 3600], ["m", 60]]) {
-      if (seconds >= n) { return +(seconds / n).toPrecision(3) + unit; }
-    }
-    return +seconds.toPrecision(3) + "s";
+  // The two largest units say enough of a figure.
+  function coarse(seconds) {
+    const parts = length(seconds).match(/[−0-9]+[dhms]/g) || ["0s"];
+    return parts.slice(0, 2).join(" ");
   }
   const percent = share => (100 * share).toFixed(1) + " %";
   const plain = n => n >= 100 ? Math.round(n).toLocaleString("en") : +n.toPrecision(4) + "";
@@ -34,9 +33,9 @@
 
   // Figures.
   const figures = [
-    ["meanWait", "mean wait", length, -1], ["p95Wait", "95 % waited at most", length, -1],
+    ["meanWait", "mean wait", coarse, -1], ["p95Wait", "95 % waited at most", coarse, -1],
     ["meanBoundedSlowdown", "mean bounded slowdown", plain, -1], ["utilization", "utilization", percent, 1],
-    ["makespan", "makespan", length, -1],
+    ["makespan", "makespan", coarse, -1],
   ];
   function tiles() {
     const box = document.getElementById("tiles");
@@ -74,9 +73,16 @@
     return box;
   }
 
-  // A scale of time with round steps.
+  // Scales with round steps.
+  const rounds = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 604800, 1209600, 2592000, 7776000, 15552000, 31536000, 63072000];
+  function marks(most, inTime) {
+    let step = inTime ? rounds.find(s => most / s <= 5) || rounds[rounds.length - 1] : 1;
+    for (let k = 0; !inTime && most / step > 5; k++) { step = [1, 2, 5][k % 3] * 10 ** Math.floor(k / 3); }
+    const out = [];
+    for (let v = 0; v < most + step; v += step) { out.push(v); }
+    return out;
+  }
   function steps(from, till, most) {
-    const rounds = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 604800, 1209600, 2592000, 7776000, 15552000, 31536000, 63072000];
     const step = rounds.find(s => (till - from) / s <= most) || rounds[rounds.length - 1];
     const out = [];
     for (let t = Math.ceil(from / step) * step; t <= till; t += step) { out.push(t); }
@@ -209,10 +215,11 @@
   function chart(id, pick, words, ceiling) {
     const W = 1180, H = 190, L = 56, B = 24, T = 8;
     const end = whole.till;
-    const most = ceiling || Math.max(1, ...runs.map(r => Math.max(0, ...pick(r).values))) * 1.05;
+    const scale = ceiling ? [0, .25, .5, .75, 1].map(f => f * ceiling) : marks(Math.max(1, ...runs.map(r => Math.max(0, ...pick(r).values))), false);
+    const most = scale[scale.length - 1];
     const x = t => L + t / end * (W - L - 10), y = v => T + (1 - Math.min(1, v / most)) * (H - T - B);
     const svg = node("svg", { viewBox: `0 0 ${W} ${H}`, role: "img", "aria-label": document.getElementById("h-" + id).textContent });
-    for (const v of [0, .25, .5, .75, 1].map(f => f * most)) {
+    for (const v of scale) {
       svg.append(node("line", { class: "guide", x1: L, x2: W - 10, y1: y(v), y2: y(v) }));
       const t = node("text", { x: L - 8, y: y(v) + 4, "text-anchor": "end" }); t.textContent = words(v); svg.append(t);
     }
@@ -242,12 +249,13 @@
     const sizes = [...new Set(runs.flatMap(r => r.classes.map(c => c.size)))].sort((a, b) => a - b);
     if (sizes.length === 0) { return; }
     const W = 1180, H = 240, L = 56, B = 40, T = 10;
-    const most = Math.max(1, ...runs.flatMap(r => r.classes.map(c => c.p95))) * 1.05;
+    const scale = marks(Math.max(1, ...runs.flatMap(r => r.classes.map(c => c.p95))), true);
+    const most = scale[scale.length - 1];
     const y = v => T + (1 - v / most) * (H - T - B);
     const svg = node("svg", { viewBox: `0 0 ${W} ${H}`, role: "img", "aria-label": "Waits by job size" });
-    for (const v of [0, .25, .5, .75, 1].map(f => f * most)) {
+    for (const v of scale) {
       svg.append(node("line", { class: "guide", x1: L, x2: W - 10, y1: y(v), y2: y(v) }));
-      const t = node("text", { x: L - 8, y: y(v) + 4, "text-anchor": "end" }); t.textContent = brief(v); svg.append(t);
+      const t = node("text", { x: L - 8, y: y(v) + 4, "text-anchor": "end" }); t.textContent = length(v); svg.append(t);
     }
     const slot = (W - L - 10) / sizes.length, bar = Math.min(46, slot * .7 / runs.length);
     sizes.forEach((size, k) => {
