@@ -107,6 +107,7 @@ func (p *pass) round(planned, rest []*contender, first bool) (changed bool) {
 		return false // all is as the last round left it
 	}
 	p.fill(planned)
+	p.exchange(planned)
 	changed = p.greedy(rest)
 	for i, c := range planned {
 		if c.starts(p) {
