@@ -286,6 +286,9 @@ func (t *team) tell() {
 	}
 	for i := range pods.Items {
 		p := &pods.Items[i]
+		if p.Status.Phase == corev1.PodSucceeded {
+			continue
+		}
 		t.t.Logf("pod %s on %q: %s, gates %v, deleted %v", p.Name, p.Spec.NodeName, p.Status.Phase, p.Spec.SchedulingGates, p.DeletionTimestamp)
 	}
 }
