@@ -24,10 +24,12 @@ func (w *world) settle() {
 			w.wake = w.offset(plan.Wake)
 		}
 		if plan.Empty() {
+			w.planned(plan)
 			w.checkSettled()
 			return
 		}
 		w.core.Step(batch.PlanIssued{Plan: plan})
+		w.planned(plan)
 		// Starts and ends on record free nothing. By invariant 8 the next plan
 		// would only note that pods are ready, and the plan of the next moment
 		// does that too: for a long trace, one plan a moment is enough.

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/berth-dev/berth/pkg/batch"
+	"github.com/berth-dev/berth/pkg/core"
 	"github.com/berth-dev/berth/pkg/scenario"
 )
 
@@ -36,6 +37,19 @@ type Options struct {
 	Ran func(Ran)
 	// Sample takes what waits and what is used, after each moment.
 	Sample func(Sample)
+	// Began is called when a controller begins, with the working set that it
+	// begins with, and Pass after each plan that it makes: for a journal.
+	Began func(core.Image)
+	Pass  func(Pass)
+}
+
+// Pass is what the controller took in and decided at once.
+type Pass struct {
+	Events []batch.Event
+	Plan   batch.Plan
+	Issued bool
+	// Image is the working set after it.
+	Image func() core.Image
 }
 
 // Ran is one run of a job.

@@ -16,7 +16,8 @@ import (
 type world struct {
 	file    *scenario.File
 	options Options
-	core    *core.Core // nil while the controller is down
+	core    *core.Core    // nil while the controller is down
+	seen    []batch.Event // since the last plan, for a journal
 	now     time.Duration
 	agenda  agenda
 	wake    time.Duration // when the last plan wants to be made again; 0: not by itself
@@ -49,12 +50,13 @@ type node struct {
 
 func newWorld(file *scenario.File, options Options) *world {
 	w := &world{
-		file: file, options: options, core: core.New(),
+		file: file, options: options,
 		objects: map[string]scenario.Object{}, namespaces: map[string]bool{},
 		nodes: map[batch.NodeName]*node{}, jobs: map[batch.WorkloadID]*job{},
 		watched: map[batch.WorkloadID]bool{},
 	}
 	w.meter.world = w
+	w.starts()
 	return w
 }
 
@@ -66,9 +68,30 @@ func (w *world) offset(t time.Time) time.Duration { return t.Sub(w.file.Start) }
 
 // step tells the core what happened, if there is a controller to see it.
 func (w *world) step(e batch.Event) {
-	if w.core != nil {
-		w.core.Step(e)
+	if w.core == nil {
+		return
 	}
+	w.core.Step(e)
+	if w.options.Pass != nil {
+		w.seen = append(w.seen, e)
+	}
+}
+
+// starts makes a controller that has seen nothing yet.
+func (w *world) starts() {
+	w.core, w.seen = core.New(), nil
+	if w.options.Began != nil {
+		w.options.Began(w.core.Image())
+	}
+}
+
+// planned passes on what a plan was made from, and the plan.
+func (w *world) planned(plan batch.Plan) {
+	if w.options.Pass == nil {
+		return
+	}
+	w.options.Pass(Pass{Events: w.seen, Plan: plan, Issued: !plan.Empty(), Image: w.core.Image})
+	w.seen = nil
 }
 
 // begin lays out the cluster at the start.
@@ -138,7 +161,7 @@ func (w *world) remove(object scenario.Object) {
 // restart loses all that the controller had in memory, and rebuilds it from
 // the objects alone.
 func (w *world) restart() {
-	w.core = core.New()
+	w.starts()
 	w.step(batch.PolicyObserved{Policy: batch.DefaultPolicy()})
 	for _, name := range slices.Sorted(maps.Keys(w.namespaces)) {
 		w.step(namespaceSeen(name))

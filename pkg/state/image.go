@@ -1,0 +1,141 @@
+package state
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/berth-dev/berth/pkg/batch"
+)
+
+// Image is a working set as plain data: all that Snapshot and later events
+// depend on. A journal's segment begins with one, so that it can be replayed
+// by itself. What it points to is frozen.
+type Image struct {
+	Policy      batch.Policy
+	Queues      []batch.Queue
+	LocalQueues []batch.LocalQueue
+	Flavors     []batch.Flavor
+	Namespaces  []NamespaceImage
+	Nodes       []batch.Node
+	Pods        []PodImage
+	Records     []RecordImage
+	Held        []batch.WorkloadID // those with a placement of a planned start
+}
+
+// NamespaceImage is a namespace in an Image.
+type NamespaceImage struct {
+	Name   string
+	Labels batch.Labels
+}
+
+// PodImage is a pod in an Image.
+type PodImage struct {
+	Pod   batch.Pod
+	Ghost bool `json:",omitempty"`
+}
+
+// RecordImage is what is known of a workload in an Image.
+type RecordImage struct {
+	ID       batch.WorkloadID
+	Workload *batch.Workload   `json:",omitempty"`
+	Owner    *batch.Owner      `json:",omitempty"`
+	Before   *batch.Workload   `json:",omitempty"`
+	Held     *batch.Allocation `json:",omitempty"`
+	Trusted  bool              `json:",omitempty"`
+	Refused  string            `json:",omitempty"`
+	Stray    bool              `json:",omitempty"`
+}
+
+// Image returns the working set as it is now.
+func (s *State) Image() Image {
+	out := Image{
+		Policy:      s.policy,
+		Queues:      rowsOf(s.queues.rows),
+		LocalQueues: rowsOf(s.localQueues.rows),
+		Flavors:     rowsOf(s.flavors.rows),
+		Held:        slices.Clone(s.held),
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.namespaces.rows)) {
+		out.Namespaces = append(out.Namespaces, NamespaceImage{Name: name, Labels: *s.namespaces.rows[name]})
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.nodes)) {
+		if n := s.nodes[name]; n.node != nil {
+			out.Nodes = append(out.Nodes, *n.node)
+		}
+	}
+	for _, uid := range slices.Sorted(maps.Keys(s.pods)) {
+		out.Pods = append(out.Pods, PodImage{Pod: s.pods[uid].Pod, Ghost: s.pods[uid].ghost})
+	}
+	for _, id := range slices.Sorted(maps.Keys(s.records)) {
+		r := s.records[id]
+		if r.workload == nil && r.owner == nil {
+			continue // its pods bring it back
+		}
+		out.Records = append(out.Records, RecordImage{
+			ID: id, Workload: r.workload, Owner: r.owner, Before: r.before, Held: r.held,
+			Trusted: r.trusted, Refused: r.refused, Stray: r.stray,
+		})
+	}
+	return out
+}
+
+func rowsOf[K ~string, V any](rows map[K]*V) []V {
+	var out []V
+	for _, key := range slices.Sorted(maps.Keys(rows)) {
+		out = append(out, *rows[key])
+	}
+	return out
+}
+
+// Restore returns the working set of an image.
+func Restore(image Image) *State {
+	s := New()
+	s.policy = image.Policy
+	for _, q := range image.Queues {
+		s.queues.set(q.Name, q)
+	}
+	for _, q := range image.LocalQueues {
+		s.localQueues.set(q.Name, q)
+	}
+	for _, f := range image.Flavors {
+		s.flavors.set(f.Name, f)
+	}
+	for _, n := range image.Namespaces {
+		s.namespaces.set(n.Name, n.Labels)
+	}
+	for _, n := range image.Nodes {
+		s.observeNode(n)
+	}
+	for _, is := range image.Records {
+		r := s.record(is.ID)
+		r.workload, r.owner, r.before, r.held = is.Workload, is.Owner, is.Before, is.Held
+		r.trusted, r.refused, r.stray = is.Trusted, is.Refused, is.Stray
+		if r.workload != nil {
+			r.shape = batch.Shape(r.workload.PodSets)
+		}
+		if r.stray {
+			s.strays++
+		}
+		s.touch(r)
+	}
+	for _, is := range image.Pods {
+		s.restorePod(is)
+	}
+	s.held = slices.Clone(image.Held)
+	return s
+}
+
+func (s *State) restorePod(is PodImage) {
+	p := &pod{Pod: is.Pod, ghost: is.Ghost}
+	s.pods[p.UID] = p
+	if p.ghost {
+		s.ghosts[p.UID] = p
+	}
+	if p.Workload == "" {
+		s.chargeUnmanaged(p)
+		return
+	}
+	r := s.record(p.Workload)
+	r.pods[p.UID] = p
+	s.touch(r)
+}
