@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apiserver/pkg/admission"
 )
 
@@ -37,6 +38,8 @@ func TestOptionGuard(t *testing.T) {
 		{"min-pods", "0", "from 1 to its spec.parallelism"},
 		{"min-pods", "-1", "from 1 to its spec.parallelism"},
 		{"min-pods", "half", "from 1 to its spec.parallelism"},
+		{"array", "yes", "it must be \"true\" or \"false\""},
+		{"array", "true", "on a Job with spec.completionMode: Indexed"}, // the Job is not Indexed
 		{"exclusive", "Workload", ""},
 		{"exclusive", "None", ""},
 		{"exclusive", "User", `it must be "Workload"`},
@@ -48,10 +51,9 @@ func TestOptionGuard(t *testing.T) {
 			if (got == "") != (test.want == "") || !strings.Contains(got, test.want) {
 				t.Errorf("a Job: got %q, want %q", got, test.want)
 			}
-			if test.option == "min-pods" {
-				test.want = "from 1 to its spec.parallelism"
+			if test.option == "min-pods" || test.option == "array" {
 				if got := message(s.admit(alice, admission.Create, nil, pod(free, podQueue("default"), annotated(key, test.value)))); got == "" {
-					t.Error("a Pod with min-pods is let in")
+					t.Errorf("a Pod with %s is let in", test.option)
 				}
 				return
 			}
@@ -60,5 +62,28 @@ func TestOptionGuard(t *testing.T) {
 				t.Errorf("a Pod: got %q, want %q", got, test.want)
 			}
 		})
+	}
+}
+
+func indexed(j *batchv1.Job) {
+	j.Spec.CompletionMode = new(batchv1.IndexedCompletion)
+	j.Spec.Completions = j.Spec.Parallelism
+}
+
+func TestArrayStaysAnArray(t *testing.T) {
+	t.Parallel()
+	s := newServer(t)
+	array := annotation("berth.dev/array", "true")
+	if got := message(s.admit(alice, admission.Create, nil, job(free, queue("default"), indexed, array))); got != "" {
+		t.Errorf("an array is refused: %s", got)
+	}
+	got := message(s.admit(alice, admission.Update, job(free, queue("default"), indexed, suspended), job(free, queue("default"), indexed, suspended, array)))
+	if !strings.Contains(got, "annotation berth.dev/array cannot be changed") {
+		t.Errorf("a gang that becomes an array: %q", got)
+	}
+	wider := func(j *batchv1.Job) { j.Spec.Parallelism = new(*j.Spec.Parallelism + 1) }
+	got = message(s.admit(alice, admission.Update, job(free, queue("default"), indexed, array, running), job(free, queue("default"), indexed, array, running, wider)))
+	if got != "" {
+		t.Errorf("the throttle of an array cannot be raised while it runs: %s", got)
 	}
 }

@@ -45,12 +45,12 @@ func Pod(pod *corev1.Pod) batch.Pod {
 // ours. The label alone proves nothing, since anybody can write it: the name
 // must be the one that follows from the UID of the pod's owner.
 func PodWorkload(pod *corev1.Pod) batch.WorkloadID {
+	if OwnWorkload(pod) {
+		return WorkloadID(pod.Namespace, WorkloadName(KindPod, pod.Name, pod.UID))
+	}
 	owner := metav1.GetControllerOf(pod)
 	if owner == nil {
-		if !BarePodQueued(pod) {
-			return ""
-		}
-		return WorkloadID(pod.Namespace, WorkloadName(KindPod, pod.Name, pod.UID))
+		return ""
 	}
 	label := pod.Labels[v1alpha1.WorkloadLabel]
 	if label == "" || owner.Kind != KindJob || label != WorkloadName(owner.Kind, owner.Name, owner.UID) {
@@ -65,9 +65,14 @@ const (
 	KindPod = "Pod"
 )
 
-// BarePodQueued says whether a pod without an owner goes through a queue.
-func BarePodQueued(pod *corev1.Pod) bool {
-	return pod.Labels[v1alpha1.QueueLabel] != "" && metav1.GetControllerOf(pod) == nil
+// OwnWorkload says whether a pod goes through a queue as a workload of its own:
+// because it has no owner, or because it is a member of an array.
+func OwnWorkload(pod *corev1.Pod) bool {
+	if pod.Labels[v1alpha1.QueueLabel] == "" {
+		return false
+	}
+	owner := metav1.GetControllerOf(pod)
+	return owner == nil || owner.Kind == KindJob && pod.Labels[v1alpha1.WorkloadLabel] == v1alpha1.ArrayMember
 }
 
 // Gated says whether a pod still waits for its host.

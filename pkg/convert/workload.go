@@ -115,6 +115,9 @@ func decisions(out *batch.Workload, qw *v1alpha1.QueuedWorkload) {
 
 // ownerName is what a person typed: the name of the Job or Pod.
 func ownerName(qw *v1alpha1.QueuedWorkload) string {
+	if name := qw.Annotations[v1alpha1.NameAnnotation]; name != "" {
+		return name // a member of an array
+	}
 	if owner := metav1.GetControllerOf(qw); owner != nil {
 		return owner.Name
 	}
@@ -124,14 +127,11 @@ func ownerName(qw *v1alpha1.QueuedWorkload) string {
 // queuedAt is the owner's creation, which Berth copies: a QueuedWorkload that
 // had to be made again does not lose its owner's place in the order.
 func queuedAt(qw *v1alpha1.QueuedWorkload) time.Time {
-	if at, err := time.Parse(time.RFC3339, qw.Annotations[QueuedAtAnnotation]); err == nil {
+	if at, err := time.Parse(time.RFC3339, qw.Annotations[v1alpha1.QueuedAtAnnotation]); err == nil {
 		return at.UTC()
 	}
 	return qw.CreationTimestamp.UTC()
 }
-
-// QueuedAtAnnotation is when the owner of a QueuedWorkload was created.
-const QueuedAtAnnotation = "berth.dev/queued-at"
 
 func podSets(sets []v1alpha1.PodSet) ([]batch.PodSet, string) {
 	out := make([]batch.PodSet, 0, len(sets))

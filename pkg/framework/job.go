@@ -27,6 +27,9 @@ func (Job) Name() string { return convert.KindJob }
 
 // QueueName implements Kind.
 func (Job) QueueName(object client.Object) string {
+	if IsArray(object.(*batchv1.Job)) {
+		return "" // its members go through the queue, not the Job
+	}
 	return object.GetLabels()[v1alpha1.QueueLabel]
 }
 
@@ -201,6 +204,8 @@ type mark struct {
 	ActiveDeadlineSeconds *int64              `json:"activeDeadlineSeconds,omitempty"`
 	Tolerations           []corev1.Toleration `json:"tolerations,omitempty"` // the author's
 	TolerationsAdded      bool                `json:"tolerationsAdded,omitempty"`
+	Labels                []string            `json:"labels,omitempty"`      // those added to the template
+	Annotations           []string            `json:"annotations,omitempty"` // those added to the template
 	Parallelism           *int32              `json:"parallelism,omitempty"` // the author's, if it was lowered
 	Completions           *int32              `json:"completions,omitempty"` // the author's, if it was lowered
 }
@@ -305,6 +310,12 @@ func (Job) Restore(job *batchv1.Job) bool {
 	}
 	if m.Completions != nil {
 		job.Spec.Completions = m.Completions
+	}
+	for _, key := range m.Labels {
+		delete(job.Spec.Template.Labels, key)
+	}
+	for _, key := range m.Annotations {
+		delete(job.Spec.Template.Annotations, key)
 	}
 	delete(job.Annotations, v1alpha1.RestoreAnnotation)
 	delete(job.Spec.Template.Labels, v1alpha1.WorkloadLabel)

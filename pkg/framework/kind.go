@@ -2,7 +2,10 @@ package framework
 
 import (
 	"strings"
+	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/berth-dev/berth/apis/berth/v1alpha1"
@@ -26,6 +29,25 @@ type Kind interface {
 // ID is the identity of the workload that an object owns.
 func ID(kind Kind, object client.Object) batch.WorkloadID {
 	return convert.WorkloadID(object.GetNamespace(), convert.WorkloadName(kind.Name(), object.GetName(), object.GetUID()))
+}
+
+// Record are the annotations of an object's QueuedWorkload: since when it is
+// queued, which must survive that the workload is made again, and for a member
+// of an array the name that people know it by.
+func Record(object client.Object) map[string]string {
+	said := object.GetAnnotations()
+	out := map[string]string{
+		v1alpha1.QueuedAtAnnotation: object.GetCreationTimestamp().UTC().Format(time.RFC3339),
+	}
+	owner := metav1.GetControllerOf(object)
+	if owner == nil || object.GetLabels()[v1alpha1.WorkloadLabel] != v1alpha1.ArrayMember {
+		return out
+	}
+	out[v1alpha1.NameAnnotation] = owner.Name + "-" + said[batchv1.JobCompletionIndexAnnotation]
+	if at := said[v1alpha1.QueuedAtAnnotation]; at != "" {
+		out[v1alpha1.QueuedAtAnnotation] = at
+	}
+	return out
 }
 
 // wishes reads what an object's author may say whatever its kind.

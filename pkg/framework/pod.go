@@ -12,8 +12,9 @@ import (
 	"github.com/berth-dev/berth/pkg/convert"
 )
 
-// Pod is a pod without an owner: a workload of one pod. It waits behind our
-// scheduling gate; once that is gone it cannot be stopped and started again.
+// Pod is a pod that is a workload of its own: one without an owner, or a member
+// of an array. It waits behind our scheduling gate; once that is gone it cannot
+// be stopped and started again.
 type Pod struct{}
 
 var _ Kind = Pod{}
@@ -23,7 +24,7 @@ func (Pod) Name() string { return convert.KindPod }
 
 // QueueName implements Kind.
 func (Pod) QueueName(object client.Object) string {
-	if pod := object.(*corev1.Pod); convert.BarePodQueued(pod) {
+	if pod := object.(*corev1.Pod); convert.OwnWorkload(pod) {
 		return pod.Labels[v1alpha1.QueueLabel]
 	}
 	return ""

@@ -18,7 +18,7 @@ const forcedKill = 4 * time.Second
 type deadline struct{ at time.Time }
 
 func (i *Intake) pod(pod *corev1.Pod) {
-	if convert.BarePodQueued(pod) {
+	if convert.OwnWorkload(pod) {
 		i.owner(framework.Pod{}, pod)
 	}
 	seen := convert.Pod(pod)
@@ -44,7 +44,7 @@ func (i *Intake) firstDeadline(pod batch.Pod) time.Time {
 }
 
 func (i *Intake) podGone(pod *corev1.Pod) {
-	if convert.BarePodQueued(pod) {
+	if convert.OwnWorkload(pod) {
 		i.ownerGone(framework.ID(framework.Pod{}, pod))
 	}
 	i.observe(batch.PodGone{UID: batch.PodUID(pod.UID), By: i.stillThereUntil(pod)})

@@ -33,6 +33,10 @@ const (
 	// fit, from this number up to its parallelism.
 	MinPodsAnnotation = "berth.dev/min-pods"
 
+	// ArrayAnnotation "true" on an Indexed Job makes it an array, not a gang:
+	// each index is a workload of its own, and parallelism is the throttle.
+	ArrayAnnotation = "berth.dev/array"
+
 	// ExclusiveAnnotation "Workload" asks for nodes that are shared with
 	// nobody.
 	ExclusiveAnnotation = "berth.dev/exclusive"
@@ -58,6 +62,18 @@ const (
 	WalltimeSecondsAnnotation = "berth.dev/walltime-seconds"
 	DeadlineAnnotation        = "berth.dev/deadline"
 	RestartCountAnnotation    = "berth.dev/restart-count"
+
+	// ArrayMember is the value of WorkloadLabel on the pods of an array: each
+	// is a workload of its own, whose name is not known before the pod is.
+	ArrayMember = "array-member"
+
+	// QueuedAtAnnotation, on a QueuedWorkload, is when its owner was created
+	// (RFC 3339); on a pod of an array, when the Job was.
+	QueuedAtAnnotation = "berth.dev/queued-at"
+
+	// NameAnnotation, on the QueuedWorkload of an array's member, is the name
+	// that people know it by: the Job's, and the index.
+	NameAnnotation = "berth.dev/name"
 
 	// RestoreAnnotation, on a Job that Berth has started, records (JSON) what
 	// the start changed, so that taking it back leaves what its author wrote.

@@ -61,8 +61,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	if job.Labels[v1alpha1.QueueLabel] == "" {
-		return ctrl.Result{}, r.leave(ctx, job, workload)
+	if (framework.Job{}).QueueName(job) == "" {
+		if err := r.leave(ctx, job, workload); err != nil || !framework.IsArray(job) {
+			return ctrl.Result{}, err
+		}
+		return ctrl.Result{}, r.startArray(ctx, job)
 	}
 	if workload, err = r.follow(ctx, job, workload); err != nil {
 		return ctrl.Result{}, err
@@ -238,6 +241,16 @@ func (r *Reconciler) change(ctx context.Context, job *batchv1.Job, deed string, 
 		r.Metrics.Wrote("job", metrics.ResultFailed)
 	}
 	return fmt.Errorf("%s Job %s/%s: %w", deed, job.Namespace, job.Name, err)
+}
+
+// startArray lets the pods of an array be made: they wait one by one. One that
+// is held makes none.
+func (r *Reconciler) startArray(ctx context.Context, job *batchv1.Job) error {
+	held := job.Annotations[v1alpha1.HoldAnnotation] == "true"
+	if held || ended(job) || !framework.Suspended(job) || job.Status.Active > 0 {
+		return nil
+	}
+	return r.change(ctx, job, "start array", func(job *batchv1.Job) { framework.Job{}.StartArray(job) })
 }
 
 // refused says whether the API server will give the same answer again: an

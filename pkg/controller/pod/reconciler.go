@@ -86,8 +86,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if workload == nil {
 		r.forget(id)
 	}
-	if bare := barePod(pods); bare != nil {
-		if workload, err = r.follow(ctx, bare, workload); err != nil {
+	if own := ownWorkload(pods); own != nil {
+		if workload, err = r.follow(ctx, own, workload); err != nil {
 			return ctrl.Result{}, err
 		}
 	}
@@ -111,15 +111,15 @@ func (r *Reconciler) pods(ctx context.Context, id batch.WorkloadID) ([]*corev1.P
 	return out, nil
 }
 
-// barePod is the pod that is its own workload; nil if there is none.
-func barePod(pods []*corev1.Pod) *corev1.Pod {
-	if len(pods) == 1 && convert.BarePodQueued(pods[0]) {
+// ownWorkload is the pod that is its own workload; nil if there is none.
+func ownWorkload(pods []*corev1.Pod) *corev1.Pod {
+	if len(pods) == 1 && convert.OwnWorkload(pods[0]) {
 		return pods[0]
 	}
 	return nil
 }
 
-// follow makes the workload of a bare pod, or brings it up to date while it
+// follow makes the workload of a pod that is one, or brings it up to date while it
 // waits. A pod that is being deleted or was never gated gets none: it would be
 // a workload that nobody can start.
 func (r *Reconciler) follow(ctx context.Context, pod *corev1.Pod, workload *v1alpha1.QueuedWorkload) (*v1alpha1.QueuedWorkload, error) {

@@ -64,10 +64,10 @@ func (r *Reconciler) release(ctx context.Context, workload *v1alpha1.QueuedWorkl
 	return r.judge(workload, errors.Join(failures...))
 }
 
-// tolerations are the flavor's, needed here only by a bare pod: a Job's pods
-// have them from their template.
+// tolerations are the flavor's, needed here only by a pod that is a workload of
+// its own: the pods of a gang have them from their Job's template.
 func (r *Reconciler) tolerations(ctx context.Context, workload *v1alpha1.QueuedWorkload, pods []*corev1.Pod) ([]corev1.Toleration, error) {
-	if barePod(pods) == nil {
+	if ownWorkload(pods) == nil {
 		return nil, nil
 	}
 	return queued.FlavorTolerations(ctx, r.Client, workload.Status.Allocation.Flavor)
@@ -165,7 +165,7 @@ func (r *Reconciler) releaseOne(ctx context.Context, workload *v1alpha1.QueuedWo
 			convert.FlavorAnnotation:        workload.Status.Allocation.Flavor,
 		},
 	}
-	if metav1.GetControllerOf(p.pod) == nil {
+	if convert.OwnWorkload(p.pod) {
 		if len(tolerations) > 0 {
 			spec["tolerations"] = append(slices.Clone(p.pod.Spec.Tolerations), tolerations...)
 		}

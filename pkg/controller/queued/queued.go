@@ -46,11 +46,9 @@ func Create(ctx context.Context, c client.Client, m *metrics.Set, kind framework
 	}
 	workload := &v1alpha1.QueuedWorkload{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: owner.GetNamespace(),
-			Name:      convert.WorkloadName(kind.Name(), owner.GetName(), owner.GetUID()),
-			Annotations: map[string]string{
-				convert.QueuedAtAnnotation: owner.GetCreationTimestamp().UTC().Format(time.RFC3339),
-			},
+			Namespace:       owner.GetNamespace(),
+			Name:            convert.WorkloadName(kind.Name(), owner.GetName(), owner.GetUID()),
+			Annotations:     framework.Record(owner),
 			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(owner, gvk)},
 		},
 		Spec: spec,
