@@ -69,10 +69,10 @@ func New(config *rest.Config, o options.Controller) (manager.Manager, error) {
 	if err != nil {
 		return nil, err
 	}
-	return mgr, setup(mgr)
+	return mgr, setup(mgr, o)
 }
 
-func setup(mgr manager.Manager) error {
+func setup(mgr manager.Manager, o options.Controller) error {
 	ctx := context.Background() // the indexer ignores it
 	if err := mgr.GetFieldIndexer().IndexField(ctx, &corev1.Pod{}, pod.WorkloadIndex, pod.IndexByWorkload); err != nil {
 		return fmt.Errorf("index pods: %w", err)
@@ -87,7 +87,14 @@ func setup(mgr manager.Manager) error {
 		Observe:  process.observe,
 	})
 	process.applier = applier
-	process.driver = live.New(live.Options{Clock: wall, Carrier: applier, Recorder: measures})
+	if o.JournalFolder != "" {
+		kept, err := live.NewJournal(live.JournalOptions{Folder: o.JournalFolder, Size: int64(o.JournalSizeMB) << 20, Clock: wall})
+		if err != nil {
+			return err
+		}
+		process.journal = kept
+	}
+	process.driver = live.New(live.Options{Clock: wall, Carrier: applier, Recorder: measures, Journal: process.journal})
 	process.intake = live.NewIntake(mgr.GetCache(), wall, process.observe)
 	reconcilers := []interface{ SetupWithManager(mgr ctrl.Manager) error }{
 		&job.Reconciler{Client: mgr.GetClient(), Reader: mgr.GetAPIReader(), Clock: wall, Metrics: measures, Observe: process.observe},
@@ -115,6 +122,7 @@ type process struct {
 	driver  *live.Driver
 	intake  *live.Intake
 	applier *apply.Applier
+	journal *live.Journal // nil: none is kept
 }
 
 func (p *process) observe(event batch.Event) { p.driver.Observe(event) }
@@ -129,6 +137,9 @@ func (p *process) Start(ctx context.Context) error {
 	}
 	var group sync.WaitGroup
 	group.Go(func() { p.applier.Run(ctx) })
+	if p.journal != nil {
+		group.Go(func() { p.journal.Run(ctx) })
+	}
 	p.driver.Run(ctx)
 	group.Wait()
 	return nil

@@ -53,6 +53,7 @@ type Driver struct {
 	core     *core.Core
 	carrier  Carrier
 	recorder Recorder
+	journal  *Journal // nil: none is kept
 
 	inbox       inbox
 	view        atomic.Pointer[View]
@@ -66,6 +67,8 @@ type Options struct {
 	Clock    clock.WithTicker
 	Carrier  Carrier
 	Recorder Recorder
+	// Journal records what is seen and decided; nil: nothing does.
+	Journal *Journal
 }
 
 // New makes a driver with an empty core.
@@ -75,6 +78,7 @@ func New(options Options) *Driver {
 		core:     core.New(),
 		carrier:  options.Carrier,
 		recorder: options.Recorder,
+		journal:  options.Journal,
 		inbox:    inbox{signal: make(chan struct{}, 1)},
 	}
 }
@@ -95,6 +99,7 @@ func (d *Driver) Subscribe(signal chan<- struct{}) { d.subscribers = append(d.su
 func (d *Driver) Run(ctx context.Context) {
 	d.health.started(d.clock.Now())
 	defer d.health.stopped()
+	defer d.lastWords()
 	wake := d.clock.NewTimer(0)
 	defer wake.Stop()
 	for {
@@ -107,6 +112,15 @@ func (d *Driver) Run(ctx context.Context) {
 		}
 		wake.Stop()
 		wake.Reset(d.pass(ctx))
+	}
+}
+
+// lastWords puts the journal on disk when the core finds that something cannot
+// be, and dies all the same: what is wrong in memory is not written on.
+func (d *Driver) lastWords() {
+	if what := recover(); what != nil {
+		d.journal.flush()
+		panic(what)
 	}
 }
 
@@ -130,7 +144,9 @@ func (d *Driver) settle(ctx context.Context) {
 // pass takes in what has been seen, plans once, and says after how long it
 // wants to plan again without an event.
 func (d *Driver) pass(ctx context.Context) time.Duration {
-	for _, event := range d.inbox.take() {
+	d.journal.begin(d.core)
+	events := d.inbox.take()
+	for _, event := range events {
 		d.core.Step(event)
 	}
 	began := d.clock.Now()
@@ -143,6 +159,7 @@ func (d *Driver) pass(ctx context.Context) time.Duration {
 		d.core.Step(batch.PlanIssued{Plan: plan})
 		d.carrier.Carry(plan)
 	}
+	d.journal.record(keep(events, plan))
 	d.publish(now)
 	ended := d.clock.Now()
 	d.recorder.Planned(took, ended, plan, d.view.Load().Queues)

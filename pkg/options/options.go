@@ -24,6 +24,10 @@ type Controller struct {
 	QPS   float32
 	Burst int
 
+	// JournalFolder is where the journal is kept; empty: none is.
+	JournalFolder string
+	JournalSizeMB int
+
 	Verbose bool
 }
 
@@ -39,6 +43,8 @@ func (c *Controller) AddFlags(flags *pflag.FlagSet) {
 	flags.DurationVar(&c.RetryPeriod, "leader-elect-retry-period", 2*time.Second, "time between tries to take or renew the lease")
 	flags.Float32Var(&c.QPS, "kube-api-qps", 500, "requests a second to the API server")
 	flags.IntVar(&c.Burst, "kube-api-burst", 1000, "requests at once to the API server")
+	flags.StringVar(&c.JournalFolder, "journal-dir", "", "folder for a journal of what is seen and decided, to be played again with \"kubectl berth replay\"; left out: none is kept")
+	flags.IntVar(&c.JournalSizeMB, "journal-size-mb", 256, "size of the journal; the oldest part goes first")
 	flags.BoolVarP(&c.Verbose, "verbose", "v", false, "log each planning pass that decides something")
 }
 
@@ -49,6 +55,8 @@ func (c *Controller) Validate() error {
 		return fmt.Errorf("--kube-api-qps is %v; it must be above 0", c.QPS)
 	case c.Burst < 1:
 		return fmt.Errorf("--kube-api-burst is %d; it must be at least 1", c.Burst)
+	case c.JournalFolder != "" && c.JournalSizeMB < 8:
+		return fmt.Errorf("--journal-size-mb is %d; it must be at least 8", c.JournalSizeMB)
 	case c.Namespace == "":
 		return fmt.Errorf("--namespace is empty; the lease needs one, such as berth-system")
 	case c.LeaderElect && c.RenewDeadline >= c.LeaseDuration:
