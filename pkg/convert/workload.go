@@ -95,14 +95,8 @@ func decisions(out *batch.Workload, qw *v1alpha1.QueuedWorkload) {
 	if c := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionFinished); c != nil && c.Status == metav1.ConditionTrue {
 		out.Finished = &batch.End{State: batch.EndState(c.Reason), Time: c.LastTransitionTime.UTC(), Message: c.Message}
 	}
-	if c := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionPodsReady); c != nil && out.Allocation != nil {
-		switch c.Reason {
-		case StateStarting:
-		case podsHeld:
-			out.HeldBy = c.Message
-		default:
-			out.PodsReady = new(c.Status == metav1.ConditionTrue)
-		}
+	if out.Allocation != nil {
+		readiness(out, qw)
 	}
 	if c := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionEvicted); c != nil && c.Status == metav1.ConditionTrue && out.Allocation == nil {
 		out.TakenBack = c.Message
@@ -110,6 +104,19 @@ func decisions(out *batch.Workload, qw *v1alpha1.QueuedWorkload) {
 	// What was said of an older spec is no answer to this one.
 	if c := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionPending); c != nil && c.Status == metav1.ConditionTrue && c.ObservedGeneration == qw.Generation {
 		out.LastVerdict = &batch.Verdict{Reason: batch.Reason(c.Reason), PlannedStart: out.Promise, Message: c.Message}
+	}
+}
+
+// readiness reads back how far the pods of a run had come. A run whose pods are
+// being made, or held up, was never ready.
+func readiness(out *batch.Workload, qw *v1alpha1.QueuedWorkload) {
+	c := meta.FindStatusCondition(qw.Status.Conditions, v1alpha1.ConditionPodsReady)
+	switch {
+	case c == nil, c.Reason == StateStarting:
+	case c.Reason == podsHeld:
+		out.HeldBy = c.Message
+	default:
+		out.PodsReady = new(c.Status == metav1.ConditionTrue)
 	}
 }
 
