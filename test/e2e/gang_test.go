@@ -7,8 +7,12 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/berth-dev/berth/apis/berth/v1alpha1"
+	"github.com/berth-dev/berth/pkg/sandbox/simulate"
 )
 
 // TestGangWaitsWholeForItsLastNode: a gang of 4 × 8 GPUs does not start on the
@@ -84,5 +88,49 @@ func TestTwoGangsOfOneSecondRunOneAfterTheOther(t *testing.T) {
 		if n := len(gang.pods()); n != 4 {
 			t.Errorf("%s has had %d pods, want 4: it was started more than once", gang.what(), n)
 		}
+	}
+}
+
+// TestReplacedPodTakesThePlaceOfItsIndex: of a gang that loses a pod the others
+// go on, and the new pod runs where the lost one ran.
+func TestReplacedPodTakesThePlaceOfItsIndex(t *testing.T) {
+	t.Parallel()
+	team := newTeam(t, nodes(3, 8))
+	gang := team.submit(job("gang", pods(3), gpus(8), walltime("1h"), func(j *batchv1.Job) { j.Spec.BackoffLimit = new(int32(3)) }))
+	gang.mustRun()
+	before, hosts := gang.pods(), gang.hosts()
+	lost := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: team.name, Name: before[1].Name}}
+	team.remove(lost)
+	gang.bound(4, patience)
+	gang.mustRun()
+	if diff := cmp.Diff(hosts, gang.hosts()); diff != "" {
+		t.Errorf("hosts by index (-before +after):\n%s", diff)
+	}
+	after := gang.pods()
+	if after[0].UID != before[0].UID || after[len(after)-1].UID != before[2].UID {
+		t.Errorf("the other pods of the gang were replaced too")
+	}
+	if qw := gang.record(); qw.Status.Restarts != nil {
+		t.Errorf("the gang was started again")
+	}
+}
+
+// TestIndexesThatHaveFinishedFreeTheirPlaces: what a gang has done needs no
+// nodes any more.
+func TestIndexesThatHaveFinishedFreeTheirPlaces(t *testing.T) {
+	t.Parallel()
+	team := newTeam(t, nodes(2, 8))
+	gang := team.submit(job("gang", pods(2), gpus(8), walltime("1h")))
+	gang.mustRun()
+	waiting := team.submit(job("waiting", gpus(8), walltime("10m"), runsFor(time.Second)))
+	waiting.mustWait("Resources")
+	first := gang.pods()[0]
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: team.name, Name: first.Name}}
+	team.edit(pod, func() { pod.Annotations[simulate.RuntimeAnnotation] = "1s" }) // its program ends
+	if qw := waiting.mustEnd("Completed"); hostsOf(qw)[0] != first.Node {
+		t.Errorf("waiting ran on %s, want %s, which index 0 has left", hostsOf(qw)[0], first.Node)
+	}
+	if now := gang.hosts(); len(now) != 1 {
+		t.Errorf("the gang runs on %q, want index 1 to go on", now)
 	}
 }

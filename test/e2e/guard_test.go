@@ -152,11 +152,11 @@ func TestB17SlurmTimeStrings(t *testing.T) {
 			t.Errorf("walltime %q is shown as %q, want %q", c.text, got, c.plain)
 		}
 	}
-	for _, max := range []v1alpha1.Duration{"30", "2-12", "30:00", "-5", "UNLIMITED", "0s", "1.5h"} {
-		queue := &v1alpha1.ClusterQueue{Spec: v1alpha1.ClusterQueueSpec{Walltime: &v1alpha1.QueueWalltime{Max: max}}}
+	for _, text := range []v1alpha1.Duration{"30", "2-12", "30:00", "-5", "UNLIMITED", "0s", "1.5h"} {
+		queue := &v1alpha1.ClusterQueue{Spec: v1alpha1.ClusterQueueSpec{Walltime: &v1alpha1.QueueWalltime{Max: text}}}
 		queue.Name = team.name + "-refused"
 		if err := team.client.Create(t.Context(), queue); err == nil {
-			t.Errorf("a ClusterQueue takes %q as its maximum, which is no duration", max)
+			t.Errorf("a ClusterQueue takes %q as its maximum, which is no duration", text)
 			team.remove(queue)
 		}
 	}

@@ -144,8 +144,8 @@ func TestForegroundDeletion(t *testing.T) {
 	if err := team.client.Delete(t.Context(), first.object, client.PropagationPolicy(metav1.DeletePropagationForeground)); err != nil {
 		t.Fatal(err)
 	}
-	first.mustEnd("Cancelled")
-	began, _ := next.bound(1, patience)
+	mustHoldUntilItsPodsAreGone(first, "8")
+	began, _ := next.bound(1, soon)
 	if gone := first.podsGone(time.Second); began.Before(gone) {
 		t.Errorf("next was bound %s before the last pod of first was gone", gone.Sub(began))
 	}

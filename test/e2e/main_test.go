@@ -76,7 +76,7 @@ func run(m *testing.M) (code int, err error) {
 	if err != nil {
 		return 1, err
 	}
-	defer os.RemoveAll(dir) //nolint:errcheck // a folder of temporary files
+	defer os.RemoveAll(dir)
 	controller, err := buildController(ctx, dir)
 	if err != nil {
 		return 1, err

@@ -27,13 +27,7 @@ func TestB01GPUsOfADeletedJobStayTakenUntilItsPodsAreGone(t *testing.T) {
 	high.mustWait("Resources", "0 of 8 nvidia.com/gpu free")
 	low.mustBeDeleted()
 	deleted := time.Now()
-	eventually(t, patience, "the pods of low are gone, and what they hold is shown as used until then", func() (string, bool) {
-		used, held := team.used(team.name, gpu), low.holding()
-		if held > 0 && used != "8" && low.holding() > 0 {
-			t.Fatalf("%d pods of low hold 8 GPUs, the queue says that %q are used", held, used)
-		}
-		return fmt.Sprint(held, " pods hold something"), held == 0
-	})
+	mustHoldUntilItsPodsAreGone(low, "8")
 	gone := low.podsGone(time.Second)
 	if gone.Sub(deleted) < 4*time.Second {
 		t.Errorf("the pods of low ended %s after their deletion; this test wants them to take 6s", gone.Sub(deleted))
@@ -50,8 +44,19 @@ func TestB01GPUsOfADeletedJobStayTakenUntilItsPodsAreGone(t *testing.T) {
 	}
 }
 
-// holding is how many of its pods hold something.
-func (w *work) holding() int { return len(w.hosts()) }
+// mustHoldUntilItsPodsAreGone waits for the pods of work that was deleted, and
+// says that until the first is gone all is shown as used that they hold.
+func mustHoldUntilItsPodsAreGone(w *work, gpus string) {
+	w.t.Helper()
+	all := len(w.hosts())
+	eventually(w.t, patience, "the pods of "+w.what()+" are gone", func() (string, bool) {
+		used, held := w.used(w.name, gpu), len(w.hosts())
+		if used != gpus && len(w.hosts()) == all {
+			w.t.Fatalf("%d pods of %s hold %s GPUs, the queue says that %q are used", all, w.what(), gpus, used)
+		}
+		return fmt.Sprint(held, " pods hold something"), held == 0
+	})
+}
 
 // TestB01PodThatNeverDies: a pod that is stuck past its grace on a node that
 // stays Ready keeps its GPUs, and the reason of whoever waits names it.
@@ -227,7 +232,7 @@ func TestB14WhatElseEatsANode(t *testing.T) {
 	}
 
 	two := team.submit(job("two-slots", pods(2), on(slots), walltime("10m")))
-	two.mustWait("Resources", "1 of 2 pods free")
+	two.mustWait("Resources", "1 of 2 pod slots free")
 	whole := team.submit(job("whole", gpus(8), on(daemon), walltime("10m")))
 	whole.mustWait("Resources", "6 of 8 nvidia.com/gpu free")
 	eleven := team.submit(job("eleven", pods(11), on(small), walltime("10m")))

@@ -45,23 +45,44 @@ func TestB24EveryCauseHasItsReason(t *testing.T) {
 		c.Resources.Limits["example.com/fpga"] = c.Resources.Requests["example.com/fpga"]
 	}
 	causes := []b24{
-		{"the queue does not exist", job("a", gpus(1), through("missing")), "QueueNotFound", []string{"LocalQueue missing", team.name},
-			func(*work) { team.makeDoor("missing", team.name) }},
-		{"the queue is stopped", job("b", gpus(1), through("down")), "QueueStopped", []string{team.name + "-down", "Down"},
-			func(*work) { team.edit(down, func() { down.Spec.State = v1alpha1.QueueUp }) }},
-		{"the namespace is not allowed", job("c", gpus(1), through("closed")), "AccessDenied", []string{team.name, team.name + "-closed"},
+		{
+			"the queue does not exist", job("a", gpus(1), through("missing")), "QueueNotFound",
+			[]string{"LocalQueue missing", team.name},
+			func(*work) { team.makeDoor("missing", team.name) },
+		},
+		{
+			"the queue is stopped", job("b", gpus(1), through("down")), "QueueStopped",
+			[]string{team.name + "-down", "Down"},
+			func(*work) { team.edit(down, func() { down.Spec.State = v1alpha1.QueueUp }) },
+		},
+		{
+			"the namespace is not allowed", job("c", gpus(1), through("closed")), "AccessDenied",
+			[]string{team.name, team.name + "-closed"},
 			func(*work) {
 				namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: team.name}}
 				team.edit(namespace, func() { namespace.Labels["e2e/paid"] = "yes" })
-			}},
-		{"no node has the resource", job("d", fpga), "NeverFits", []string{"2 example.com/fpga", "no node has"},
-			func(*work) { team.addNodes(nodeGroup(1, map[string]string{"example.com/fpga": "2"})) }},
-		{"more than any node has", job("e", gpus(9)), "NeverFits", []string{"9 nvidia.com/gpu", "has 8"},
-			func(*work) { team.addNodes(nodeGroup(1, map[string]string{gpu: "9"})) }},
-		{"a longer walltime than the queue allows", job("f", gpus(1), through("short"), walltime("2h")), "WalltimeLimit", []string{"2h", "1h at most"},
-			func(w *work) { w.change(func(j *batchv1.Job) { j.Annotations[v1alpha1.WalltimeAnnotation] = "30m" }) }},
-		{"held by its author", job("g", gpus(1), held), "Held", []string{"held by its author"},
-			func(w *work) { w.change(func(j *batchv1.Job) { j.Annotations[v1alpha1.HoldAnnotation] = "false" }) }},
+			},
+		},
+		{
+			"no node has the resource", job("d", fpga), "NeverFits",
+			[]string{"2 example.com/fpga", "no node has"},
+			func(*work) { team.addNodes(nodeGroup(1, map[string]string{"example.com/fpga": "2"})) },
+		},
+		{
+			"more than any node has", job("e", gpus(9)), "NeverFits",
+			[]string{"9 nvidia.com/gpu", "has 8"},
+			func(*work) { team.addNodes(nodeGroup(1, map[string]string{gpu: "9"})) },
+		},
+		{
+			"a longer walltime than the queue allows", job("f", gpus(1), through("short"), walltime("2h")), "WalltimeLimit",
+			[]string{"2h", "1h at most"},
+			func(w *work) { w.change(func(j *batchv1.Job) { j.Annotations[v1alpha1.WalltimeAnnotation] = "30m" }) },
+		},
+		{
+			"held by its author", job("g", gpus(1), held), "Held",
+			[]string{"held by its author"},
+			func(w *work) { w.change(func(j *batchv1.Job) { j.Annotations[v1alpha1.HoldAnnotation] = "false" }) },
+		},
 	}
 	said := map[string]string{}
 	works := make([]*work, len(causes))
