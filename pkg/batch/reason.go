@@ -94,6 +94,9 @@ type Facts struct {
 	NotReady, Tainted int
 	// Walltimes asked and allowed.
 	Walltime, WalltimeMax Walltime
+	// Window is how far ahead planned starts are shown, where there is one that
+	// lies beyond it.
+	Window time.Duration
 	// Until is when a requeued workload is tried again.
 	Until time.Time
 	// Text is what somebody else said: why a spec is invalid, what a name is.
@@ -103,6 +106,7 @@ type Facts struct {
 // Ask is a number of like pods.
 type Ask struct {
 	Pods     int
+	Least    int // of an elastic set, the fewest that it starts with; else Pods
 	Requests Resources
 }
 
@@ -126,5 +130,5 @@ func (f Facts) sameCause(other Facts) bool {
 		f.Resource == other.Resource && f.Need == other.Need && f.Limit == other.Limit && f.Bound == other.Bound &&
 		f.Walltime == other.Walltime && f.WalltimeMax == other.WalltimeMax &&
 		f.Until.Equal(other.Until) && f.Text == other.Text &&
-		slices.EqualFunc(f.Asked, other.Asked, func(a, b Ask) bool { return a.Pods == b.Pods && a.Requests.Equal(b.Requests) })
+		slices.EqualFunc(f.Asked, other.Asked, func(a, b Ask) bool { return a.Pods == b.Pods && a.Least == b.Least && a.Requests.Equal(b.Requests) })
 }

@@ -13,7 +13,7 @@ func Shape(sets []PodSet) string {
 	var b strings.Builder
 	for i := range sets {
 		s := &sets[i]
-		fmt.Fprintf(&b, "%d/%d[", s.Count, s.PerNodeMax)
+		fmt.Fprintf(&b, "%d-%d/%d[", s.Least(), s.Count, s.PerNodeMax)
 		for _, name := range s.Requests.Names() {
 			fmt.Fprintf(&b, "%s=%d,", name, s.Requests[name])
 		}

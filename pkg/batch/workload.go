@@ -58,6 +58,14 @@ type PodSet struct {
 	PerNodeMax  int // pods of this set on one node; 0: any
 }
 
+// Least is the fewest pods that the set starts with.
+func (s *PodSet) Least() int {
+	if s.MinCount > 0 && s.MinCount < s.Count {
+		return s.MinCount
+	}
+	return s.Count
+}
+
 // Via is how a workload came to start.
 type Via string
 

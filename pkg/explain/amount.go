@@ -45,13 +45,21 @@ func asked(asks []batch.Ask, resource batch.ResourceName) string {
 	parts := make([]string, 0, len(asks))
 	for _, a := range asks {
 		if a.Pods > 0 {
-			parts = append(parts, fmt.Sprintf("%d × %s", a.Pods, each(a.Requests, resource)))
+			parts = append(parts, fmt.Sprintf("%s × %s", howMany(a), each(a.Requests, resource)))
 		}
 	}
 	if len(parts) == 0 {
 		return "no pods"
 	}
 	return strings.Join(parts, " and ")
+}
+
+// howMany says "4", or "2 to 4" of elastic pods.
+func howMany(a batch.Ask) string {
+	if a.Least > 0 && a.Least < a.Pods {
+		return fmt.Sprintf("%d to %d", a.Least, a.Pods)
+	}
+	return fmt.Sprint(a.Pods)
 }
 
 func each(requests batch.Resources, resource batch.ResourceName) string {
@@ -73,11 +81,15 @@ func each(requests batch.Resources, resource batch.ResourceName) string {
 	return "(" + strings.Join(parts, ", ") + ")"
 }
 
-// pods is how many pods are asked for in all.
+// pods is the fewest pods that are asked for in all.
 func pods(asks []batch.Ask) int {
 	n := 0
 	for _, a := range asks {
-		n += a.Pods
+		if a.Least > 0 {
+			n += a.Least
+		} else {
+			n += a.Pods
+		}
 	}
 	return n
 }

@@ -30,8 +30,8 @@ func reason(v batch.Verdict) string {
 		return fmt.Sprintf("asks %s; %s%s would do but %s; it starts by itself once they return",
 			asked(f.Asked, f.Resource), count(f.NotReady+f.Tainted, "node"), where(f), unavailable(f))
 	case batch.ReasonNotPlanned:
-		return fmt.Sprintf("asks %s; place %d in the order, and only the first %d are planned; it starts by itself when it fits or is nearer the top",
-			asked(f.Asked, f.Resource), v.Position, f.Limit)
+		return fmt.Sprintf("asks %s; place %d in the order, and %s; it starts by itself when it fits or is nearer the top",
+			asked(f.Asked, f.Resource), v.Position, planned(f))
 	case batch.ReasonQueueStopped, batch.ReasonQueueNotFound, batch.ReasonAccessDenied:
 		return shut(v.Reason, f)
 	case batch.ReasonHeld, batch.ReasonRequeued, batch.ReasonBeginTime, batch.ReasonDependency, batch.ReasonArrayLimit:
@@ -41,6 +41,19 @@ func reason(v batch.Verdict) string {
 		return never(v.Reason, f)
 	}
 	return string(v.Reason)
+}
+
+// planned says of how many the starts are planned.
+func planned(f batch.Facts) string {
+	switch f.Bound {
+	case "mode":
+		return fmt.Sprintf("only the first that waits in ClusterQueue %s is planned (backfill.mode: EASY)", f.Queue)
+	case "perUser":
+		return fmt.Sprintf("only the first %d of a user are planned (backfill.perUser)", f.Limit)
+	case "perQueue":
+		return fmt.Sprintf("only the first %d of ClusterQueue %s are planned (backfill.perQueue)", f.Limit, f.Queue)
+	}
+	return fmt.Sprintf("only the first %d are planned", f.Limit)
 }
 
 // shut says what only an admin can change.
@@ -134,6 +147,9 @@ func room(f batch.Facts) string {
 
 // when says when it will start, if that is known.
 func when(v batch.Verdict) string {
+	if v.PlannedStart.IsZero() && v.Facts.Window > 0 {
+		return fmt.Sprintf("its planned start is more than %s away and not shown yet", batch.FormatDuration(v.Facts.Window))
+	}
 	if v.PlannedStart.IsZero() {
 		return "no start is known, it starts by itself when enough running work has ended"
 	}

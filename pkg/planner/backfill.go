@@ -8,9 +8,9 @@ import (
 	"github.com/berth-dev/berth/pkg/timeline"
 )
 
-// roundsMax bounds how often the plan is gone over until nothing moves. Each
-// round that changes something starts a workload or moves a planned start
-// earlier; more than a few are rare.
+// roundsMax bounds how often the plan is gone over until nothing moves, rounds
+// in which something starts apart. A round without a start moves a planned
+// start earlier; more than a few are rare.
 const roundsMax = 32
 
 // backfill finds a start for everyone who takes part, as far as the policy
@@ -27,40 +27,24 @@ func (p *pass) backfill() {
 		p.greedy(p.order)
 		return
 	}
-	for i := range roundsMax {
-		planned, rest := p.planned()
-		if !p.round(planned, rest, i == 0) {
+	for idle := 0; idle < roundsMax; idle++ {
+		started, changed := p.round()
+		if !changed {
 			return
+		}
+		if started {
+			idle = -1 // each starts once
 		}
 	}
 	p.plan.Stats.Unsettled = true
 }
 
-// planned are the first in the order, as deep as the policy plans, and the
-// rest; those that start already do not count, nor those whose nodes are away.
-func (p *pass) planned() (planned, rest []*contender) {
-	for _, c := range p.order {
-		c.beyond = false
-		switch {
-		case c.starts(p) || c.key.shape.absent:
-		case len(planned) < p.Policy.Depth:
-			planned = append(planned, c)
-		default:
-			c.beyond = true
-			rest = append(rest, c)
-		}
-	}
-	return planned, rest
-}
-
-// starts says whether a contender starts in this plan.
-func (c *contender) starts(p *pass) bool { return c.placed && c.start == p.from }
-
-// greedy starts whatever fits now, in order, beside what is on p.full.
+// greedy starts whatever of some contenders fits now, in order, beside what is
+// on p.full. Where nothing may overtake, what waits ends the line of its queue.
 func (p *pass) greedy(contenders []*contender) (started bool) {
 	failed := map[needKey]bool{}
 	for _, c := range contenders {
-		if c.placed || failed[c.key] {
+		if c.started || failed[c.key] {
 			continue
 		}
 		if !p.startNow(c) {
@@ -72,63 +56,112 @@ func (p *pass) greedy(contenders []*contender) (started bool) {
 	return started
 }
 
-// startNow places a contender now if it fits beside all that is on p.full.
+// overlooked are the contenders that have no planned start and may start now
+// all the same: those that are kept from one by a bound of the policy. Where
+// nothing may overtake, that ends with the first of a queue that waits.
+func (p *pass) overlooked() []*contender {
+	var open []*contender
+	if p.Policy.Backfill != batch.BackfillStrict {
+		for _, c := range p.order {
+			if c.bound != "" {
+				open = append(open, c)
+			}
+		}
+		return open
+	}
+	blocked := map[batch.QueueName]bool{}
+	for _, c := range p.order {
+		if c.started || blocked[c.queue.Name] {
+			continue
+		}
+		if c.bound != "" {
+			open = append(open, c)
+		}
+		blocked[c.queue.Name] = true
+	}
+	return open
+}
+
+// startNow places a contender now if it fits beside all that is on p.full; a
+// hold of its own is out of its way.
 func (p *pass) startNow(c *contender) bool {
+	old := *c.claim
+	if old.at != nil {
+		p.full.Release(old.place)
+	}
 	for i := range c.options {
-		if place, ok := p.full.At(c.need(i), p.from); ok {
+		if place, ok := p.longest(c, i); ok {
 			c.settle(i, place)
-			p.full.Hold(place)
+			c.grown, c.started = true, true
+			c.place, _ = p.grown(c)
+			p.full.Hold(c.place)
 			if p.line != p.full {
-				p.line.Hold(place)
+				p.line.Hold(c.place)
 			}
 			return true
 		}
 	}
+	if old.at != nil {
+		p.full.Hold(old.place)
+	}
 	return false
 }
 
-func (c *contender) need(option int) timeline.Need {
-	return timeline.Need{Sets: c.options[option].sets, Long: c.long}
-}
-
-func (c *contender) settle(option int, place timeline.Place) {
-	c.placed, c.option, c.place, c.start = true, option, place, place.From
-}
-
 // round plans once in order and then lets each move earlier into what nobody
-// holds. It says whether anything changed that the next round would see.
-func (p *pass) round(planned, rest []*contender, first bool) (changed bool) {
-	before := make([]timeline.Time, len(planned))
-	for i, c := range planned {
-		before[i] = c.promise
-	}
-	p.keepPromises(planned, first)
-	if !first && allKept(planned) {
-		return false // all is as the last round left it
-	}
-	p.fill(planned)
-	p.exchange(planned)
-	changed = p.greedy(rest)
-	for i, c := range planned {
-		if c.starts(p) {
-			p.line.Hold(c.place)
-			changed = true
-			continue
+// holds. It says whether anything starts now that did not before, and whether
+// anything changed that the next round would see.
+//
+// Those without a planned start get their chance when nobody else starts any
+// more: each start makes room for one more planned start.
+func (p *pass) round() (started, changed bool) {
+	planned := p.keepPromises()
+	if !allKept(planned) {
+		before := make([]timeline.Time, len(planned))
+		for i, c := range planned {
+			before[i] = c.promise
 		}
-		c.promise, c.kept, c.tried = 0, nil, true
-		if c.placed {
-			c.promise, c.kept = c.start, &kept{option: c.option, place: c.place}
+		p.fill(planned)
+		p.exchange(planned)
+		p.growAll(planned)
+		for i, c := range planned {
+			if c.at != nil && c.starts(p) {
+				started = p.begin(c) || started
+				continue
+			}
+			c.note()
+			changed = changed || c.promise != before[i]
 		}
-		changed = changed || c.promise != before[i]
 	}
-	return changed
+	if !started {
+		started = p.greedy(p.overlooked())
+	}
+	return started, changed || started
+}
+
+// begin takes the place of a claim that starts; false if that has been done.
+func (p *pass) begin(c *contender) bool {
+	if c.started {
+		return false
+	}
+	c.started = true
+	p.line.Hold(c.place)
+	return true
+}
+
+// note makes what a round has found a promise for the next.
+func (k *claim) note() {
+	k.tried = !k.loose
+	k.promise, k.kept, k.loose = 0, nil, false
+	if k.at != nil {
+		k.promise, k.kept = k.start(), &kept{record: k.at, option: k.option, place: k.place}
+	}
 }
 
 // allKept says whether everyone has been tried and is where the last round
 // left him.
 func allKept(planned []*contender) bool {
 	for _, c := range planned {
-		if !c.tried || c.placed != (c.kept != nil) || (c.placed && !c.place.Equal(c.kept.place)) {
+		if !c.tried || (c.at == nil) != (c.kept == nil) || (c.at != nil && (c.at != c.kept.record || !c.place.Equal(c.kept.place))) {
 			return false
 		}
 	}
@@ -137,17 +170,19 @@ func allKept(planned []*contender) bool {
 
 // keepPromises is the first way through a round: in order, who has a promise is
 // held at it, and who has none gets the earliest start beside what runs and
-// what is held before it in the order.
+// what is held before it in the order. It returns those that may be planned.
 //
 // At first each placement is chosen anew, so that holds take the nodes that
 // become free last and nothing idle is kept for nothing. That may fail to fit
 // them all; then those that have a placement keep it.
-func (p *pass) keepPromises(waiting []*contender, first bool) {
-	if p.place(waiting, afresh, first) {
-		return
+func (p *pass) keepPromises() (planned []*contender) {
+	planned, kept := p.place(afresh)
+	if kept {
+		return planned
 	}
-	p.remember(waiting)
-	p.place(waiting, asBefore, first)
+	p.remember(planned)
+	planned, _ = p.place(asBefore)
+	return planned
 }
 
 // manner is how placements are chosen for promised starts.
@@ -158,28 +193,72 @@ const (
 	asBefore               // where they were, else by the rules
 )
 
-// place says whether all promises were kept.
-func (p *pass) place(waiting []*contender, how manner, first bool) (kept bool) {
-	kept = true
+// place goes through the order once. It returns the contenders that may be
+// planned, and says whether all promises were kept.
+func (p *pass) place(how manner) (planned []*contender, kept bool) {
 	p.full = p.line.Clone()
-	floors := floors{}
-	for _, c := range waiting {
-		c.placed = false
-		if c.promise != 0 && p.keep(c, how) {
-			continue
-		}
-		kept = kept && c.promise == 0
-		if c.promise != 0 || (first && c.arrived) {
-			p.earliest(c, floors)
+	for _, c := range p.order {
+		if !c.started {
+			c.at = nil
 		}
 	}
-	return kept
+	kept = true
+	allowance, turns, floors := p.allowance(), p.turns(), floors{}
+	for _, c := range p.order {
+		if c.started {
+			continue
+		}
+		if c.bound = ""; !c.key.shape.absent {
+			c.bound = allowance.refuses(c)
+		}
+		if c.plannable() {
+			planned = append(planned, c)
+			kept = p.seat(c, how, seating{floors: floors, from: turns.of(c, p.from)}) && kept
+			if !c.starts(p) {
+				allowance.spend(c)
+			}
+		}
+		turns.pass(c)
+	}
+	return planned, kept
+}
+
+// seating is what binds the place of a contender, besides what is held.
+type seating struct {
+	floors floors
+	from   timeline.Time // Never: it has to wait for its turn
+}
+
+// seat gives a contender its place in the first way through a round; false if
+// it had a promise that is not kept.
+func (p *pass) seat(c *contender, how manner, s seating) (kept bool) {
+	switch {
+	case c.promise != 0 && c.at != nil:
+		return true // in a queue before this one
+	case c.promise != 0 && p.keep(c, how, s.from):
+		return true
+	case c.promise != 0 && !c.isLast():
+		return true // another of its queues may keep it
+	case c.promise != 0:
+		for _, r := range c.records {
+			if r.plannable() {
+				p.earliest(r, s)
+			}
+		}
+		return false
+	case c.arrived && !c.tried:
+		p.earliest(c, s)
+	}
+	return true
 }
 
 // keep holds a contender at its promise; false if it does not fit there.
-func (p *pass) keep(c *contender, how manner) bool {
+func (p *pass) keep(c *contender, how manner, from timeline.Time) bool {
 	start := max(c.promise, p.from)
-	if how == asBefore && c.kept != nil && c.kept.place.From == start && p.full.Fits(c.kept.place) {
+	if start < from || start >= c.within(timeline.Span{Till: timeline.Never}).Till {
+		return false
+	}
+	if how == asBefore && c.kept != nil && c.kept.record == c && c.kept.place.From == start && p.full.Fits(c.kept.place) {
 		c.settle(c.kept.option, c.kept.place)
 		p.full.Hold(c.place)
 		return true
@@ -200,11 +279,10 @@ func (p *pass) markBackfilled() {
 	wanted := make([]bool, len(p.Nodes))
 	seen := map[*shape]bool{}
 	for _, c := range p.order {
-		if !c.starts(p) {
+		switch {
+		case !c.starts(p):
 			p.want(c, wanted, seen)
-			continue
-		}
-		if slices.ContainsFunc(c.place.Seats, func(s timeline.Seat) bool { return wanted[s.Node] }) {
+		case c.placed() && slices.ContainsFunc(c.place.Seats, func(s timeline.Seat) bool { return wanted[s.Node] }):
 			c.via = batch.ViaBackfill
 		}
 	}
@@ -230,8 +308,8 @@ func (p *pass) want(c *contender, wanted []bool, seen map[*shape]bool) {
 // otherwise; here it is the starts that must not lie in the past.
 func (p *pass) check() {
 	for _, c := range p.order {
-		if c.placed && c.start < p.from {
-			panic(fmt.Sprintf("planner: %s planned at %d, before %d", c.workload().ID, c.start, p.from))
+		if c.at != nil && c.start() < p.from {
+			panic(fmt.Sprintf("planner: %s planned at %d, before %d", c.workload().ID, c.start(), p.from))
 		}
 	}
 }

@@ -3,6 +3,9 @@ package planner
 import (
 	"cmp"
 	"slices"
+
+	"github.com/berth-dev/berth/pkg/batch"
+	"github.com/berth-dev/berth/pkg/timeline"
 )
 
 // exchange lets those that ask for the same change places, so that the first of
@@ -12,9 +15,12 @@ import (
 //
 // Nobody's promise is broken by it: where it would be, all keep their places.
 func (p *pass) exchange(planned []*contender) {
+	if p.Policy.Backfill == batch.BackfillStrict {
+		return // the order is kept anyhow, and it is that of whole queues
+	}
 	alike := map[needKey][]*contender{}
 	for _, c := range planned {
-		if c.placed {
+		if c.placed() && !c.started && c.place.Span == timeline.SpanOf(c.start(), c.long) {
 			alike[c.key] = append(alike[c.key], c)
 		}
 	}
@@ -25,17 +31,16 @@ func (p *pass) exchange(planned []*contender) {
 
 // exchangeAlike is for equal requests, in order.
 func (p *pass) exchangeAlike(group []*contender) {
-	earlier := func(a, b *contender) int { return cmp.Compare(a.start, b.start) }
-	if slices.IsSortedFunc(group, earlier) {
+	if slices.IsSortedFunc(group, func(a, b *contender) int { return cmp.Compare(a.start(), b.start()) }) {
 		return
 	}
-	sorted := make([]contender, len(group))
+	sorted := make([]kept, len(group))
 	for i, c := range group {
-		sorted[i] = *c
+		sorted[i] = kept{option: c.option, place: c.place}
 	}
-	slices.SortStableFunc(sorted, func(a, b contender) int { return cmp.Compare(a.start, b.start) })
+	slices.SortStableFunc(sorted, func(a, b kept) int { return cmp.Compare(a.place.From, b.place.From) })
 	for i, c := range group {
-		if c.promise != 0 && sorted[i].start > max(c.promise, p.from) {
+		if c.promise != 0 && sorted[i].place.From > max(c.promise, p.from) {
 			return
 		}
 	}

@@ -50,12 +50,23 @@ func (f floors) raise(c *contender, option int, at timeline.Time) {
 }
 
 // earliest holds a contender at the earliest start that any of its flavors
-// offers; among equals, the one listed first.
-func (p *pass) earliest(c *contender, f floors) {
-	if option, place, ok := p.sooner(c, f, timeline.Span{From: p.from, Till: timeline.Never}); ok {
-		c.settle(option, place)
-		p.full.Hold(place)
+// offers; among equals, the one listed first. A claim that has a place already,
+// in another queue, gives it up for an earlier one alone.
+func (p *pass) earliest(c *contender, s seating) {
+	in := timeline.Span{From: s.from, Till: timeline.Never}
+	if c.at != nil {
+		in.Till = c.start()
 	}
+	option, place, ok := p.sooner(c, s.floors, c.within(in))
+	if !ok {
+		return
+	}
+	if c.at != nil {
+		p.full.Release(c.place)
+		p.lower(s.floors, c.place)
+	}
+	c.settle(option, place)
+	p.full.Hold(place)
 }
 
 // fill is the second way through a round: in order, each may move earlier into
@@ -65,8 +76,15 @@ func (p *pass) fill(waiting []*contender) {
 	p.probe(waiting, f)
 	for range roundsMax {
 		moved := false
+		turns := p.turns()
+		if turns != nil {
+			waiting = p.order // the turn of a queue ends with any that waits
+		}
 		for _, c := range waiting {
-			moved = p.advance(c, f) || moved
+			if c.plannable() {
+				moved = p.advance(c, seating{floors: f, from: turns.of(c, p.from)}) || moved
+			}
+			turns.pass(c)
 		}
 		if !moved {
 			return
@@ -86,7 +104,7 @@ func (p *pass) probe(waiting []*contender, f floors) {
 	var groups []*group
 	byShape := map[*shape]*group{}
 	for _, c := range waiting {
-		if !c.placed || c.starts(p) {
+		if c.at == nil || c.starts(p) {
 			continue
 		}
 		g, ok := byShape[c.key.shape]
@@ -98,7 +116,7 @@ func (p *pass) probe(waiting []*contender, f floors) {
 		if c.long < g.shortest.long {
 			g.shortest = c
 		}
-		g.till = max(g.till, c.start)
+		g.till = max(g.till, c.start())
 	}
 	slices.SortStableFunc(groups, func(a, b *group) int { return cmp.Compare(a.shape.pods, b.shape.pods) })
 	for _, g := range groups {
@@ -106,25 +124,36 @@ func (p *pass) probe(waiting []*contender, f floors) {
 	}
 }
 
-// advance moves one contender to an earlier start, if there is one.
-func (p *pass) advance(c *contender, f floors) bool {
-	if c.starts(p) {
+// advance moves one contender to an earlier start, if there is one; to a start
+// now also with a shorter limit, where its author takes that.
+func (p *pass) advance(c *contender, s seating) bool {
+	if c.starts(p) || s.from == timeline.Never {
 		return false
 	}
-	in := timeline.Span{From: p.from, Till: timeline.Never}
-	if c.placed {
-		in.Till = c.start
+	moved := p.move(c, s)
+	if c.starts(p) || s.from > p.from || c.key.least == c.long {
+		return moved
 	}
-	option, place, ok := p.sooner(c, f, in)
-	if !ok && (!c.placed || !p.ownHelps(c)) {
+	return p.shorten(c, s.floors) || moved
+}
+
+// move moves one contender to an earlier start for the whole of its walltime.
+func (p *pass) move(c *contender, s seating) bool {
+	in := timeline.Span{From: s.from, Till: timeline.Never}
+	if c.at != nil {
+		in.Till = c.start()
+	}
+	in = c.within(in)
+	option, place, ok := p.sooner(c, s.floors, in)
+	if !ok && (c.at == nil || in.From >= in.Till || !p.ownHelps(c)) {
 		return false
 	}
-	old := *c
-	if old.placed {
+	old := *c.claim
+	if old.at != nil {
 		// Its own hold is out of its way. That can matter for a start after
 		// which it would still run when that hold begins.
 		if c.long != timeline.Forever {
-			in.From = max(in.From, c.start-timeline.Time(c.long)+1)
+			in.From = max(in.From, c.start()-timeline.Time(c.long)+1)
 		}
 		if ok {
 			in.From = min(in.From, place.From)
@@ -138,7 +167,35 @@ func (p *pass) advance(c *contender, f floors) bool {
 	}
 	c.settle(option, place)
 	p.full.Hold(place)
-	if old.placed {
+	if old.at != nil {
+		p.lower(s.floors, old.place)
+	}
+	return true
+}
+
+// shorten starts a contender now with the longest limit that fits, of those
+// that its author takes.
+func (p *pass) shorten(c *contender, f floors) bool {
+	old := *c.claim
+	if old.at != nil {
+		p.full.Release(old.place)
+	}
+	var best timeline.Place
+	option := -1
+	for i := range c.options {
+		if place, ok := p.longest(c, i); ok && place.Till > best.Till {
+			option, best = i, place
+		}
+	}
+	if option < 0 {
+		if old.at != nil {
+			p.full.Hold(old.place)
+		}
+		return false
+	}
+	c.settle(option, best)
+	p.full.Hold(best)
+	if old.at != nil {
 		p.lower(f, old.place)
 	}
 	return true
@@ -148,7 +205,8 @@ func (p *pass) advance(c *contender, f floors) bool {
 // where they would not hold.
 func (p *pass) sooner(c *contender, f floors, in timeline.Span) (option int, place timeline.Place, ok bool) {
 	for i := range c.options {
-		from := max(in.From, f.under(c, i))
+		known := max(p.from, f.under(c, i))
+		from := max(in.From, known)
 		if from >= in.Till {
 			continue
 		}
@@ -156,7 +214,7 @@ func (p *pass) sooner(c *contender, f floors, in timeline.Span) (option int, pla
 		if found {
 			option, place, ok, in.Till = i, earlier, true, earlier.From
 		}
-		if f != nil {
+		if f != nil && in.From <= known {
 			f.raise(c, i, in.Till)
 		}
 	}
@@ -190,7 +248,7 @@ func (p *pass) opens(key floorKey, given timeline.Place) bool {
 // ownHelps says whether a contender's own hold may be in its way: only if one
 // of its nodes has room just before it.
 func (p *pass) ownHelps(c *contender) bool {
-	just := timeline.Span{From: c.start - 1, Till: c.start}
+	just := timeline.Span{From: c.start() - 1, Till: c.start()}
 	return slices.ContainsFunc(c.place.Seats, func(s timeline.Seat) bool {
 		return p.full.Free(s.Node, just).PodsUpTo(s.Each, 1) > 0
 	})

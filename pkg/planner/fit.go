@@ -75,8 +75,9 @@ type option struct {
 
 // needKey tells apart what the timeline may be asked.
 type needKey struct {
-	shape *shape
-	long  timeline.Long
+	shape       *shape
+	long, least timeline.Long
+	last        timeline.Time // by when it must have ended
 }
 
 // newFleet puts all nodes, and what sits on them, on a timeline.
@@ -132,6 +133,9 @@ func (f *fleet) charge(p *pass, node int, c *batch.Charge) {
 	f.line.Charge(node, f.catalog.Vector(c.Requests), timeline.Span{From: p.from, Till: till})
 }
 
+// ceil is the first whole second that is not before a time.
+func ceil(t time.Time) time.Time { return timeOf(secondOf(t)) }
+
 // secondOf rounds up: what ends within a second is not free before its end.
 func secondOf(t time.Time) timeline.Time {
 	s := t.Unix()
@@ -141,31 +145,37 @@ func secondOf(t time.Time) timeline.Time {
 	return timeline.Time(s)
 }
 
-// contender works out what a workload needs in its queue, or that it can never
-// have it.
-func (p *pass) contender(w *batch.Waiting, q *batch.Queue) (*contender, batch.Verdict) {
-	long, within := longOf(w.Workload, q)
-	if !within {
-		return nil, verdictOf(batch.ReasonWalltimeLimit, batch.Facts{
-			Queue: q.Name, Walltime: w.Workload.Walltime, WalltimeMax: q.WalltimeMax,
-		})
+// claim is what a waiting workload claims; its records come with its queues.
+func (p *pass) claim(w *batch.Waiting) *claim {
+	k := &claim{waiting: w, via: batch.ViaOrder}
+	last := w.Workload.LastVerdict
+	k.arrived = last == nil || !last.Reason.TakesPart()
+	switch promise := w.Workload.Promise; {
+	case !promise.IsZero():
+		k.promise = secondOf(promise)
+	case w.Held != nil:
+		k.promise = secondOf(w.Held.Start) // too far ahead to be promised, but kept
 	}
-	s := p.shape(w, q)
+	return k
+}
+
+// contender works out what a workload needs in a queue, or that it can never
+// have it.
+func (p *pass) contender(k *claim, q *batch.Queue) (*contender, batch.Verdict) {
+	c := &contender{claim: k, queue: q}
+	if v := p.limits(c); v.Reason != "" {
+		return nil, v
+	}
+	s := p.shape(k.waiting, q)
 	if s.never.Reason != "" {
 		never := s.never
 		never.Facts.Queue = q.Name
 		return nil, never
 	}
-	c := &contender{
-		waiting: w, queue: q, long: long, options: s.options, via: batch.ViaOrder,
-		key: needKey{shape: s, long: long},
+	c.options, c.key.shape, c.key.long = s.options, s, c.long
+	if kept := p.recall(c); kept != nil {
+		k.kept = kept
 	}
-	last := w.Workload.LastVerdict
-	c.arrived = last == nil || !last.Reason.TakesPart()
-	if promise := w.Workload.Promise; !promise.IsZero() {
-		c.promise = secondOf(promise)
-	}
-	c.kept = p.recall(c)
 	return c, batch.Verdict{}
 }
 
@@ -188,7 +198,7 @@ func (f *fleet) kindOf(s *shape, sets []batch.PodSet) *kind {
 		return &kind{options: s.options}
 	}
 	one := sets[0]
-	one.Count = 1
+	one.Count, one.MinCount = 1, 0
 	key := shapeKey{shape: batch.Shape([]batch.PodSet{one})}
 	for _, o := range s.options {
 		key.door += fmt.Sprintf("%q ", o.flavor)
@@ -290,7 +300,7 @@ func (p *pass) try(sets []batch.PodSet, q *batch.Queue, flavor *batch.Flavor) *a
 	for i := range sets {
 		m := p.mask(&sets[i], flavor)
 		set := timeline.Set{
-			Pods: sets[i].Count, PerNode: sets[i].PerNodeMax,
+			Pods: sets[i].Least(), PerNode: sets[i].PerNodeMax,
 			Each: p.fleet.catalog.Vector(sets[i].Requests), Nodes: m.usable,
 		}
 		a.usable = append(a.usable, set)
@@ -401,8 +411,8 @@ func (p *pass) neverFits(sets []batch.PodSet, q *batch.Queue, a *attempt) batch.
 			return verdictOf(batch.ReasonNeverFits, facts)
 		}
 		pods, _ := p.fleet.empty.Room(&a.all[i], timeline.Forever, p.from)
-		if pods < sets[i].Count {
-			facts.Bound, facts.Need, facts.Limit = "gang", batch.Amount(sets[i].Count), batch.Amount(pods)
+		if least := sets[i].Least(); pods < least {
+			facts.Bound, facts.Need, facts.Limit = "gang", batch.Amount(least), batch.Amount(pods)
 			facts.FreeNodes = len(a.all[i].Nodes)
 			facts.Resource = p.fleet.catalog.Name(p.shortest(&a.all[i]))
 			return verdictOf(batch.ReasonNeverFits, facts)
@@ -448,7 +458,7 @@ func (p *pass) shortest(set *timeline.Set) (resource int) {
 func asks(sets []batch.PodSet) []batch.Ask {
 	out := make([]batch.Ask, len(sets))
 	for i := range sets {
-		out[i] = batch.Ask{Pods: sets[i].Count, Requests: sets[i].Requests}
+		out[i] = batch.Ask{Pods: sets[i].Count, Least: sets[i].Least(), Requests: sets[i].Requests}
 	}
 	return out
 }

@@ -1,45 +1,11 @@
 package planner
 
 import (
+	"cmp"
 	"slices"
-	"time"
 
 	"github.com/berth-dev/berth/pkg/batch"
-	"github.com/berth-dev/berth/pkg/timeline"
 )
-
-// contender is a waiting workload that takes part.
-type contender struct {
-	waiting *batch.Waiting
-	queue   *batch.Queue
-	long    timeline.Long
-	options []option // flavors that could do, in order of preference
-	key     needKey
-
-	// arrived says that it has not been looked at in this order before. Only
-	// then may it push lower-ranked planned starts back; what waited without a
-	// start takes the space that nobody holds.
-	arrived bool
-	promise timeline.Time // the start that binds; 0: none
-	kept    *kept         // its placement, if it is known
-	tried   bool          // a round of this plan has looked for space for it
-	beyond  bool          // it is deeper in the order than the policy plans
-
-	// What was found: a place in one of the options, or none.
-	placed bool
-	option int
-	start  timeline.Time
-	place  timeline.Place
-	via    batch.Via
-}
-
-func (c *contender) workload() *batch.Workload { return c.waiting.Workload }
-
-// kept is a placement from the plan before.
-type kept struct {
-	option int
-	place  timeline.Place
-}
 
 // refusal is a waiting workload that takes no part.
 type refusal struct {
@@ -51,62 +17,99 @@ type refusal struct {
 func (p *pass) rank() {
 	p.fleet = newFleet(p)
 	for _, w := range p.waiting {
-		c, verdict := p.judge(w)
+		records, verdict := p.judge(w)
 		if verdict.Reason != "" {
 			p.refused = append(p.refused, refusal{waiting: w, verdict: verdict})
 			continue
 		}
-		p.order = append(p.order, c)
+		p.order = append(p.order, records...)
 	}
-	// They came in order of rank within a tier: only the tier is left.
-	slices.SortStableFunc(p.order, func(a, b *contender) int { return int(b.queue.Tier) - int(a.queue.Tier) })
+	p.sortOrder()
 }
 
-// judge says why a workload takes no part; an empty reason: it does.
+// sortOrder sorts by tier what came in order of rank; records of one workload
+// come in the order in which its queues are listed.
+func (p *pass) sortOrder() {
+	byTier := func(a, b *contender) int { return cmp.Compare(b.queue.Tier, a.queue.Tier) }
+	slices.SortStableFunc(p.order, byTier)
+}
+
+// judge says why a workload takes no part; an empty reason: it does, with a
+// record for each queue that takes it.
 //
 // What can never be comes first, then the workload's own state, then what an
-// admin can change.
-func (p *pass) judge(w *batch.Waiting) (*contender, batch.Verdict) {
+// admin can change. Of several queues any that takes it will do; else the first
+// that could is the one that says why not.
+func (p *pass) judge(w *batch.Waiting) ([]*contender, batch.Verdict) {
 	workload := w.Workload
 	if workload.Invalid != "" {
 		return nil, verdictOf(batch.ReasonInvalidSpec, batch.Facts{Text: workload.Invalid})
 	}
-	queue, missing := p.queueOf(workload)
-	var c *contender
-	if queue != nil {
-		var never batch.Verdict
-		if c, never = p.contender(w, queue); never.Reason != "" {
-			return nil, never
+	queues, missing := p.queuesOf(workload)
+	k := p.claim(w)
+	var never batch.Verdict
+	for _, q := range queues {
+		c, v := p.contender(k, q)
+		if v.Reason == "" {
+			k.records = append(k.records, c)
+		} else if never.Reason == "" {
+			never = v
 		}
+	}
+	if len(queues) > 0 && len(k.records) == 0 {
+		return nil, never
 	}
 	if v := p.ownState(workload); v.Reason != "" {
 		return nil, v
 	}
-	if queue == nil {
+	if len(queues) == 0 {
 		return nil, missing
 	}
-	if v := p.gate(workload, queue); v.Reason != "" {
+	if v := p.enter(k); v.Reason != "" {
 		return nil, v
 	}
-	return c, batch.Verdict{}
+	return k.records, batch.Verdict{}
+}
+
+// enter keeps the records whose queues let the workload in, by tier; if none
+// does, the first says why.
+func (p *pass) enter(k *claim) (shut batch.Verdict) {
+	open := k.records[:0:0]
+	for _, c := range k.records {
+		if v := p.gate(k.workload(), c.queue); v.Reason == "" {
+			open = append(open, c)
+		} else if shut.Reason == "" {
+			shut = v
+		}
+	}
+	if len(open) == 0 {
+		return shut
+	}
+	k.records = open
+	slices.SortStableFunc(k.records, func(a, b *contender) int { return cmp.Compare(b.queue.Tier, a.queue.Tier) })
+	return batch.Verdict{}
 }
 
 func verdictOf(reason batch.Reason, facts batch.Facts) batch.Verdict {
 	return batch.Verdict{Reason: reason, Facts: facts}
 }
 
-// queueOf finds the queue of a workload, or says what is missing.
-func (p *pass) queueOf(w *batch.Workload) (*batch.Queue, batch.Verdict) {
+// queuesOf finds the queues of a workload, in the order in which they are
+// listed, or says what is missing.
+func (p *pass) queuesOf(w *batch.Workload) (queues []*batch.Queue, missing batch.Verdict) {
 	local, ok := p.LocalQueues[w.LocalQueue]
 	if !ok || len(local.Queues) == 0 {
 		return nil, verdictOf(batch.ReasonQueueNotFound, batch.Facts{Text: string(w.LocalQueue), Bound: "LocalQueue"})
 	}
-	name := local.Queues[0]
-	queue, ok := p.Queues[name]
-	if !ok {
-		return nil, verdictOf(batch.ReasonQueueNotFound, batch.Facts{Text: string(name), Bound: "ClusterQueue"})
+	for _, name := range local.Queues {
+		if queue, ok := p.Queues[name]; ok && !slices.Contains(queues, queue) {
+			queues = append(queues, queue)
+		}
 	}
-	return queue, batch.Verdict{}
+	if len(queues) == 0 {
+		missing = verdictOf(batch.ReasonQueueNotFound, batch.Facts{Text: string(local.Queues[0]), Bound: "ClusterQueue"})
+	}
+	return queues, missing
 }
 
 // ownState is what the author, or the last run, keeps the workload from.
@@ -120,6 +123,10 @@ func (p *pass) ownState(w *batch.Workload) batch.Verdict {
 	if podsOf(w.PodSets) == 0 {
 		return verdictOf(batch.ReasonHeld, batch.Facts{Bound: "Pods"})
 	}
+	if w.Begin.After(p.now) {
+		p.wake(ceil(w.Begin))
+		return verdictOf(batch.ReasonBeginTime, batch.Facts{Until: w.Begin})
+	}
 	if w.RequeueAfter.After(p.now) {
 		p.wake(w.RequeueAfter)
 		return verdictOf(batch.ReasonRequeued, batch.Facts{Until: w.RequeueAfter, Text: w.TakenBack})
@@ -127,10 +134,11 @@ func (p *pass) ownState(w *batch.Workload) batch.Verdict {
 	return batch.Verdict{}
 }
 
+// podsOf is the fewest pods that a workload starts with.
 func podsOf(sets []batch.PodSet) int {
 	n := 0
 	for i := range sets {
-		n += sets[i].Count
+		n += sets[i].Least()
 	}
 	return n
 }
@@ -160,31 +168,3 @@ func (p *pass) gate(w *batch.Workload, q *batch.Queue) batch.Verdict {
 	return batch.Verdict{}
 }
 
-// longOf is how long a workload may run, and whether it asks for too much.
-func longOf(w *batch.Workload, q *batch.Queue) (long timeline.Long, within bool) {
-	limit := q.WalltimeMax
-	asked := w.Walltime
-	if asked == 0 {
-		asked = q.WalltimeDefault
-		if asked == 0 || exceeds(asked, limit) {
-			asked = limit
-		}
-	} else if exceeds(asked, limit) {
-		return 0, false
-	}
-	if asked == 0 || asked == batch.Unlimited {
-		return timeline.Forever, true
-	}
-	// Part of a second counts as one: a run must not outlive its hold.
-	return timeline.Long((time.Duration(asked) + time.Second - 1) / time.Second), true
-}
-
-func exceeds(asked, limit batch.Walltime) bool {
-	switch {
-	case limit == 0 || limit == batch.Unlimited:
-		return false
-	case asked == batch.Unlimited:
-		return true
-	}
-	return asked > limit
-}

@@ -63,27 +63,45 @@ func (p *pass) conclude() {
 	v := newVerdicts(p)
 	waiting := 0
 	for i, c := range p.order {
-		if c.starts(p) {
+		switch {
+		case c.best() != c:
+		case c.starts(p):
 			p.start(c)
-			continue
+		default:
+			waiting++
+			p.hold(c)
+			p.wait(c.waiting, v.verdict(c, place{index: i, position: waiting}))
 		}
-		if c.placed {
-			p.plan.Holds = append(p.plan.Holds, batch.HoldDecision{ID: c.workload().ID, Allocation: p.allocation(c)})
-			p.plan.Stats.Planned++
-			p.wake(timeOf(c.start))
-		}
-		waiting++
-		p.wait(c.waiting, v.verdict(c, place{index: i, position: waiting}))
 	}
 	for _, r := range p.refused {
 		p.wait(r.waiting, r.verdict)
 	}
-	p.plan.Stats.Considered = len(p.order)
+	p.plan.Stats.Considered = waiting + len(p.plan.Start)
 	p.plan.Stats.Waiting = waiting + len(p.refused)
 	p.plan.Stats.Running += len(p.plan.Start)
 	if p.plan.Stats.Waiting > 0 {
 		p.wakeAtEnds()
 	}
+}
+
+// hold keeps the place of a planned start. It wakes when it is due, and when it
+// comes near enough to be shown.
+func (p *pass) hold(c *contender) {
+	if !c.placed() {
+		return
+	}
+	p.plan.Holds = append(p.plan.Holds, batch.HoldDecision{ID: c.workload().ID, Allocation: p.allocation(c)})
+	p.plan.Stats.Planned++
+	p.wake(timeOf(c.start()))
+	p.wake(timeOf(c.start()).Add(-p.window()))
+}
+
+// window is how far ahead planned starts are shown.
+func (p *pass) window() time.Duration {
+	if p.Policy.Window > 0 {
+		return p.Policy.Window
+	}
+	return batch.DefaultWindow
 }
 
 func (p *pass) start(c *contender) {
@@ -118,9 +136,9 @@ func (p *pass) wait(w *batch.Waiting, v batch.Verdict) {
 func (p *pass) allocation(c *contender) batch.Allocation {
 	a := batch.Allocation{
 		Queue: c.queue.Name, Flavor: c.options[c.option].flavor, Via: c.via,
-		Start: timeOf(c.start), Planned: c.waiting.Workload.Promise,
+		Start: timeOf(c.start()), Planned: c.waiting.Workload.Promise,
 	}
-	if c.long != timeline.Forever {
+	if c.place.Till != timeline.Never {
 		a.Deadline = timeOf(c.place.Till)
 	}
 	sets := c.workload().PodSets

@@ -23,7 +23,7 @@ func (p *pass) recall(c *contender) *kept {
 	from := secondOf(held.Start)
 	place := timeline.Place{Span: timeline.SpanOf(from, c.long)}
 	for i, placement := range held.PodSets {
-		if placement.PodSet != sets[i].Name || len(placement.Hosts) != sets[i].Count {
+		if placement.PodSet != sets[i].Name || len(placement.Hosts) != sets[i].Least() {
 			return nil
 		}
 		seats, ok := p.seats(placement, &c.options[option].sets[i])
@@ -35,7 +35,7 @@ func (p *pass) recall(c *contender) *kept {
 		}
 		place.Seats = append(place.Seats, seats...)
 	}
-	return &kept{option: option, place: place}
+	return &kept{record: c, option: option, place: place}
 }
 
 // seats turns hosts into seats on nodes that would still do.
@@ -87,7 +87,7 @@ func (p *pass) remember(waiting []*contender) {
 		for i := range c.options {
 			if place, ok := scratch.At(c.need(i), max(c.promise, p.from)); ok {
 				scratch.Hold(place)
-				c.kept = &kept{option: i, place: place}
+				c.kept = &kept{record: c, option: i, place: place}
 				break
 			}
 		}

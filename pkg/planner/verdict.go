@@ -3,6 +3,7 @@ package planner
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/berth-dev/berth/pkg/batch"
 	"github.com/berth-dev/berth/pkg/timeline"
@@ -33,13 +34,18 @@ func (v *verdicts) verdict(c *contender, at place) batch.Verdict {
 	}
 	verdict.Facts.Queue = c.queue.Name
 	verdict.Position = at.position
-	if c.placed {
-		verdict.PlannedStart = timeOf(c.start)
+	if c.at != nil {
+		verdict.PlannedStart = timeOf(c.start())
+	}
+	if verdict.PlannedStart.After(v.p.now.Add(v.p.window())) {
+		verdict.PlannedStart = time.Time{}
+		verdict.Facts.Window = v.p.window()
 	}
 	verdict.MovedBy = v.movedBy(c, at)
-	if c.beyond {
+	if c.bound != "" && c.at == nil {
 		verdict.Reason = batch.ReasonNotPlanned
-		verdict.Facts.Limit = batch.Amount(v.p.Policy.Depth)
+		verdict.Facts.Bound = c.bound
+		verdict.Facts.Limit = batch.Amount(v.p.allowance().limit(c.bound))
 	}
 	if last := c.workload().LastVerdict; last != nil && verdict.SameAnswer(*last) {
 		return verdict // nobody will read the rest
@@ -141,12 +147,12 @@ func (v *verdicts) ahead(c *contender, index int, facts *batch.Facts) {
 		}
 	}
 	for _, other := range v.p.order[:index] {
-		if !other.placed || other.starts(v.p) {
+		if !other.placed() || other.starts(v.p) {
 			continue
 		}
 		if slices.ContainsFunc(other.place.Seats, func(s timeline.Seat) bool { return mine[s.Node] }) {
 			if facts.Ahead == 0 {
-				facts.First, facts.FirstAt = nameOf(other.workload()), timeOf(other.start)
+				facts.First, facts.FirstAt = nameOf(other.workload()), timeOf(other.start())
 			}
 			facts.Ahead++
 		}
@@ -158,7 +164,7 @@ func nameOf(w *batch.Workload) string { return w.Namespace + "/" + w.Name }
 // movedBy names what made a planned start later than it was promised.
 func (v *verdicts) movedBy(c *contender, at place) string {
 	promise := c.waiting.Workload.Promise
-	if promise.IsZero() || (c.placed && !timeOf(c.start).After(promise)) {
+	if promise.IsZero() || (c.at != nil && !timeOf(c.start()).After(promise)) {
 		return ""
 	}
 	by := v.mover(c, at)
@@ -181,8 +187,8 @@ func (v *verdicts) mover(c *contender, at place) string {
 			return by
 		}
 	}
-	if c.beyond {
-		return fmt.Sprintf("%d higher-ranked workloads", at.index)
+	if c.bound != "" {
+		return fmt.Sprintf("%d higher-ranked workloads", at.position-1)
 	}
 	if c.waiting.Held == nil {
 		return "a restart of Berth: where it was planned is not known any more"
@@ -251,7 +257,7 @@ func (v *verdicts) promised(c *contender, name batch.NodeName, index int32) bool
 // meets says whether a higher-ranked one holds a node that the contender could
 // use.
 func (v *verdicts) meets(c, other *contender) bool {
-	return other.placed && slices.ContainsFunc(other.place.Seats, func(s timeline.Seat) bool {
+	return other.placed() && slices.ContainsFunc(other.place.Seats, func(s timeline.Seat) bool {
 		return slices.ContainsFunc(c.options, func(o option) bool { return o.has(int32(s.Node)) })
 	})
 }

@@ -124,8 +124,9 @@ func (s *State) observeWorkload(seen batch.Workload) {
 // edited says whether what was asked for has changed in a way that changes its
 // place in the plan.
 func edited(was, is *batch.Workload, shape bool) bool {
-	return shape || was.Priority != is.Priority || was.Walltime != is.Walltime ||
-		was.LocalQueue != is.LocalQueue || !was.QueuedAt.Equal(is.QueuedAt)
+	return shape || was.Priority != is.Priority || was.Walltime != is.Walltime || was.TimeMin != is.TimeMin ||
+		was.LocalQueue != is.LocalQueue || was.Exclusive != is.Exclusive ||
+		!was.QueuedAt.Equal(is.QueuedAt) || !was.EndBefore.Equal(is.EndBefore)
 }
 
 // compareProgress says which of two records of a workload is further on. The

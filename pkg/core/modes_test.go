@@ -1,0 +1,196 @@
+package core_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/berth-dev/berth/pkg/batch"
+)
+
+// policy sets a policy that differs from the default one.
+func (w *world) policy(edit func(*batch.Policy)) {
+	policy := batch.DefaultPolicy()
+	edit(&policy)
+	w.step(batch.PolicyObserved{Policy: policy})
+}
+
+func mode(m batch.BackfillMode) func(*batch.Policy) {
+	return func(p *batch.Policy) { p.Backfill = m }
+}
+
+func TestEASYPlansOnlyTheFirstBlocked(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.policy(mode(batch.BackfillEASY))
+	w.nodes(5, 8)
+	w.submit(job{name: "two", pods: 2, gpu: 8, walltime: 60}, job{name: "one", gpu: 8, walltime: 180})
+	w.until(1)
+	w.submit(job{name: "first", pods: 3, gpu: 8, walltime: 60})
+	w.until(2)
+	w.submit(job{name: "second", pods: 4, gpu: 8, walltime: 60})
+	w.until(3)
+	w.want("first~60", "second~-")
+	w.reason("second", batch.ReasonNotPlanned, "place 2", "only the first that waits in ClusterQueue main is planned")
+	w.submit(job{name: "filler", gpu: 8, walltime: 600})
+	w.until(400)
+	w.want("filler=3", "first=60", "second=180")
+	if via := w.jobs["filler"].via; via != batch.ViaBackfill {
+		t.Errorf("filler started via %s", via)
+	}
+}
+
+func TestEASYPlansTheFirstOfEachQueueAndTheRestMayDelayNone(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.policy(mode(batch.BackfillEASY))
+	w.queue("other", nil)
+	w.nodes(4, 8)
+	w.submit(job{name: "r", pods: 2, gpu: 8, walltime: 60})
+	w.until(0)
+	// All of one moment: now starts, head and rear are the first that wait.
+	w.submit(
+		job{name: "now", gpu: 8, walltime: 100, priority: 9},
+		job{name: "head", pods: 3, gpu: 8, walltime: 60, priority: 8},
+		job{name: "long", gpu: 8, walltime: 600, priority: 7},
+		job{name: "rear", pods: 4, gpu: 8, walltime: 60, priority: 6, queue: "other"},
+		job{name: "short", gpu: 8, walltime: 60, priority: 1})
+	w.until(0)
+	w.want("now=0", "head~60", "rear~120", "long~-", "short=0")
+	w.until(500)
+	w.want("head=60", "rear=120", "long=180")
+	if len(w.moved) > 0 {
+		t.Errorf("moved later: %v", w.moved)
+	}
+}
+
+func TestEASYPromiseSticksUntilAHigherRankedOneIsFirst(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.policy(mode(batch.BackfillEASY))
+	w.nodes(2, 8)
+	w.submit(job{name: "r", gpu: 8, walltime: 60})
+	w.until(0)
+	w.submit(job{name: "head", pods: 2, gpu: 8, walltime: 60})
+	for minute := range 10 {
+		w.submit(job{name: fmt.Sprintf("s%d", minute), gpu: 8, walltime: 3})
+		w.until(minute)
+		w.want("head~60")
+	}
+	w.submit(job{name: "boss", pods: 2, gpu: 8, walltime: 60, priority: 5})
+	w.until(10)
+	w.want("boss~60", "head~-")
+	w.reason("head", batch.ReasonNotPlanned, "moved later by: higher-ranked arrival ns/boss")
+	w.until(300)
+	w.want("boss=60", "head=120")
+}
+
+func TestStrictLetsNothingOvertakeInItsQueue(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.policy(mode(batch.BackfillStrict))
+	w.queue("other", nil)
+	w.nodes(3, 8)
+	w.submit(job{name: "r", gpu: 8, walltime: 60})
+	w.until(0)
+	w.submit(job{name: "gang", pods: 3, gpu: 8, walltime: 60}, job{name: "tiny", gpu: 1, walltime: 1}, job{name: "aside", gpu: 8, walltime: 10, queue: "other"})
+	w.until(0)
+	w.want("gang~60", "tiny~120", "aside=0")
+	w.until(30)
+	w.want("tiny=-")
+	w.until(300)
+	w.want("gang=60", "tiny=120")
+}
+
+func TestStrictKeepsAQueueBehindWhoWaitsForNodesThatAreAway(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.policy(func(p *batch.Policy) { p.Backfill, p.PerUser = batch.BackfillStrict, 1 })
+	w.nodes(2, 8)
+	w.node("n2", 8, func(n *batch.Node) { n.Ready = false })
+	w.submit(job{name: "gang", pods: 2, gpu: 8, walltime: 60}, job{name: "tiny", gpu: 1, walltime: 1})
+	w.until(5)
+	w.want("gang=-", "tiny=-", "tiny~-")
+	w.node("n2", 8, nil)
+	w.until(10)
+	w.want("gang=5", "tiny~65")
+	w.submit(job{name: "a", gpu: 1, walltime: 1}, job{name: "b", gpu: 1, walltime: 1})
+	w.until(10)
+	w.reason("a", batch.ReasonNotPlanned, "only the first 1 of a user are planned")
+	w.until(100)
+	w.want("tiny=65", "a=65", "b=65")
+}
+
+func TestWithoutPlansWhatFitsStarts(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.policy(mode(batch.BackfillNone))
+	w.nodes(2, 8)
+	w.submit(job{name: "r", gpu: 8, walltime: 60})
+	w.until(0)
+	w.submit(job{name: "gang", pods: 2, gpu: 8, walltime: 60}, job{name: "s", gpu: 8, walltime: 90})
+	w.until(0)
+	w.want("gang~-", "s=0")
+	w.until(90)
+	w.want("gang=90")
+}
+
+func TestDepthProtectsWhoIsNextWhenOthersStart(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.policy(func(p *batch.Policy) { p.Depth = 1 })
+	w.nodes(3, 8)
+	w.submit(job{name: "r", gpu: 8, walltime: 60})
+	w.until(0)
+	w.submit(job{name: "now", gpu: 8, walltime: 60, priority: 9}, job{name: "next", pods: 3, gpu: 8, walltime: 60, priority: 5},
+		job{name: "long", gpu: 8, walltime: 600})
+	w.until(0)
+	w.want("now=0", "next~60", "long=-")
+	w.reason("long", batch.ReasonNotPlanned, "place 2", "only the first 1 are planned")
+}
+
+func TestBoundsByUserAndByQueue(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.policy(func(p *batch.Policy) { p.PerUser, p.PerQueue = 2, 3 })
+	w.queue("other", nil)
+	w.nodes(1, 8)
+	by := func(user string) func(*batch.Workload) { return func(w *batch.Workload) { w.Submitter = user } }
+	w.submit(job{name: "r", gpu: 7, walltime: 60})
+	w.until(0)
+	for i := range 3 {
+		w.submit(job{name: fmt.Sprintf("a%d", i), gpu: 8, walltime: 60, edit: by("ann")})
+	}
+	w.submit(job{name: "b", gpu: 8, walltime: 60, edit: by("bob")}, job{name: "c", gpu: 8, walltime: 60, edit: by("cyd")},
+		job{name: "d", gpu: 8, walltime: 60, edit: by("dan"), queue: "other"}, job{name: "one", gpu: 1, walltime: 60, edit: by("ann")})
+	w.until(0)
+	w.want("a0~60", "a1~120", "a2~-", "b~180", "c~-", "d~240", "one=0")
+	w.reason("a2", batch.ReasonNotPlanned, "place 3", "only the first 2 of a user are planned (backfill.perUser)")
+	w.reason("c", batch.ReasonNotPlanned, "place 5", "only the first 3 of ClusterQueue main are planned (backfill.perQueue)")
+	w.until(60)
+	w.want("a0=60", "a2~300")
+	w.until(500)
+	w.want("a1=120", "b=180", "d=240", "a2=300", "c=360")
+}
+
+func TestPlannedStartsBeyondTheWindowAreKeptAndNotShown(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.policy(func(p *batch.Policy) { p.Window = 2 * time.Hour })
+	w.nodes(2, 8)
+	w.submit(job{name: "r", pods: 2, gpu: 8, walltime: 150, runs: 100})
+	w.until(0)
+	w.submit(job{name: "far", pods: 2, gpu: 8, walltime: 60})
+	w.until(0)
+	w.want("far~-")
+	w.reason("far", batch.ReasonResources, "its planned start is more than 2h away and not shown yet")
+	if holds := w.core.Plan(w.now).Holds; len(holds) != 1 {
+		t.Errorf("%d holds", len(holds))
+	}
+	w.until(29)
+	w.want("far~-")
+	w.until(30)
+	w.want("far~150")
+	w.until(100)
+	w.want("far=100")
+}

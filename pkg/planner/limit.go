@@ -1,0 +1,111 @@
+package planner
+
+import (
+	"time"
+
+	"github.com/berth-dev/berth/pkg/batch"
+	"github.com/berth-dev/berth/pkg/timeline"
+)
+
+// limits sets how long a claim may run in a queue, or says that it asks for too
+// much, or that it cannot end any more by when its author wants it to.
+func (p *pass) limits(c *contender) batch.Verdict {
+	w := c.workload()
+	long, within := longOf(w, c.queue)
+	if !within {
+		return verdictOf(batch.ReasonWalltimeLimit, batch.Facts{
+			Queue: c.queue.Name, Walltime: w.Walltime, WalltimeMax: c.queue.WalltimeMax,
+		})
+	}
+	c.long, c.key.least, c.key.last = long, long, timeline.Never
+	if w.TimeMin > 0 {
+		c.key.least = min(long, seconds(w.TimeMin))
+	}
+	if w.EndBefore.IsZero() {
+		return batch.Verdict{}
+	}
+	c.key.last = timeline.Time(w.EndBefore.Unix())
+	if c.key.least == timeline.Forever {
+		c.key.least = 1 // it takes what is left
+	}
+	latest := c.key.last - timeline.Time(c.key.least)
+	if p.from > latest {
+		return verdictOf(batch.ReasonDeadlineMissed, batch.Facts{
+			Until: w.EndBefore, Walltime: batch.Walltime(time.Duration(c.key.least) * time.Second),
+		})
+	}
+	p.wake(timeOf(latest + 1))
+	return batch.Verdict{}
+}
+
+// longOf is how long a workload may run, and whether it asks for too much.
+func longOf(w *batch.Workload, q *batch.Queue) (long timeline.Long, within bool) {
+	limit := q.WalltimeMax
+	asked := w.Walltime
+	if asked == 0 {
+		asked = q.WalltimeDefault
+		if asked == 0 || exceeds(asked, limit) {
+			asked = limit
+		}
+	} else if exceeds(asked, limit) {
+		return 0, false
+	}
+	if asked == 0 || asked == batch.Unlimited {
+		return timeline.Forever, true
+	}
+	return seconds(asked), true
+}
+
+// seconds rounds up: a run must not outlive its hold.
+func seconds(w batch.Walltime) timeline.Long {
+	return timeline.Long((time.Duration(w) + time.Second - 1) / time.Second)
+}
+
+func exceeds(asked, limit batch.Walltime) bool {
+	switch {
+	case limit == 0 || limit == batch.Unlimited:
+		return false
+	case asked == batch.Unlimited:
+		return true
+	}
+	return asked > limit
+}
+
+// limitMax is the longest limit that is looked for where there is none: 100
+// years of seconds.
+const limitMax = timeline.Long(100 * 365 * 24 * 60 * 60)
+
+// capped is the longest limit that a start now may have.
+func (c *contender) capped(now timeline.Time) timeline.Long {
+	if c.key.last == timeline.Never {
+		return c.long
+	}
+	return min(c.long, timeline.Long(c.key.last-now))
+}
+
+// longest finds a place for a start now beside all that is on p.full, with the
+// longest limit of those that the claim accepts.
+func (p *pass) longest(c *contender, option int) (best timeline.Place, ok bool) {
+	need := c.need(option)
+	need.Long = c.capped(p.from)
+	if need.Long < c.key.least {
+		return timeline.Place{}, false
+	}
+	if best, ok = p.full.At(need, p.from); ok || need.Long == c.key.least {
+		return best, ok
+	}
+	low, high := c.key.least, min(need.Long, limitMax)
+	need.Long = low
+	if best, ok = p.full.At(need, p.from); !ok {
+		return timeline.Place{}, false
+	}
+	for high-low > 1 { // low fits, high does not
+		need.Long = low + (high-low)/2
+		if place, ok := p.full.At(need, p.from); ok {
+			low, best = need.Long, place
+		} else {
+			high = need.Long
+		}
+	}
+	return best, true
+}
