@@ -20,7 +20,7 @@ To see your work: kubectl get qw`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(simulateCommand(), versionCommand(version))
+	root.AddCommand(replayCommand(), simulateCommand(), versionCommand(version))
 	return root
 }
 

@@ -23,6 +23,7 @@ type simulateOptions struct {
 	overrides []string
 	report    string
 	compare   string
+	journal   string
 	out, err  io.Writer
 }
 
@@ -54,6 +55,7 @@ Exit code: 0 all expectations hold; 1 some do not; 2 a file is wrong.`,
 	cmd.Flags().StringArrayVar(&o.overrides, "policy", nil, "set a field of the SchedulingPolicy, as in backfill.mode=None; may be repeated or hold several after commas")
 	cmd.Flags().StringVar(&o.report, "report", "", "write a self-contained HTML page of the run to `FILE`")
 	cmd.Flags().StringVar(&o.compare, "compare", "", "play a second time and show both side by side: `OTHER` is a scenario, or Berth objects that replace those of the same kind and name")
+	cmd.Flags().StringVar(&o.journal, "journal", "", "record the run to `FILE`, for \"kubectl berth replay\"")
 	return cmd
 }
 
@@ -61,8 +63,8 @@ func (o *simulateOptions) run() error {
 	if len(o.files) == 0 {
 		return errors.New("no scenario is given: use -f FILE")
 	}
-	if (o.report != "" || o.compare != "") && len(o.files) > 1 {
-		return errors.New("--report and --compare are for one scenario: give one file")
+	if (o.report != "" || o.compare != "" || o.journal != "") && len(o.files) > 1 {
+		return errors.New("--report, --compare and --journal are for one scenario: give one file")
 	}
 	printer, err := newPrinter(o.output, o.out, o.err, o.runs())
 	if err != nil {
@@ -165,7 +167,15 @@ func (o *simulateOptions) simulate(path string, options scenario.Options, log fu
 		page.Recorder = report.NewRecorder(file)
 		play.Ran, play.Sample = page.Recorder.Ran, page.Recorder.Sample
 	}
-	if page.Result, err = sim.Run(file, play); err != nil {
+	kept, err := o.keep(file, &play)
+	if err != nil {
+		return page, err
+	}
+	page.Result, err = sim.Run(file, play)
+	if err := kept.close(); err != nil {
+		return page, err
+	}
+	if err != nil {
 		return page, fmt.Errorf("%s: %w", path, err)
 	}
 	if trace != nil {

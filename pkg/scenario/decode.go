@@ -4,7 +4,6 @@ import (
 	"encoding"
 	"fmt"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -27,7 +26,20 @@ type decoder struct {
 	lines map[string]int
 }
 
-var indices = regexp.MustCompile(`\[[0-9]+\]`)
+// withoutIndices is a path of a field whichever item of a list it is in:
+// spec.jobs[].name.
+func withoutIndices(path string) string {
+	var b strings.Builder
+	for i := 0; i < len(path); i++ {
+		b.WriteByte(path[i])
+		if path[i] == '[' {
+			for i+1 < len(path) && path[i+1] >= '0' && path[i+1] <= '9' {
+				i++
+			}
+		}
+	}
+	return b.String()
+}
 
 func (d *decoder) fail(node *yaml.Node, path, format string, args ...any) {
 	d.add(Problem{Document: d.document, Line: node.Line, Path: path, Text: fmt.Sprintf(format, args...)})
@@ -222,7 +234,7 @@ func (d *decoder) intoStruct(node *yaml.Node, target reflect.Value, path string)
 			d.fail(at, where, "unknown field%s", suggestion(key, fields))
 			return
 		}
-		if what, is := d.absent[indices.ReplaceAllString(where, "[]")]; is {
+		if what, is := d.absent[withoutIndices(where)]; is {
 			d.fail(at, where, "%s", NotBuilt(what))
 			return
 		}

@@ -262,5 +262,5 @@ func (l *loader) exists(id batch.WorkloadID) bool {
 	if _, ok := l.jobs[id]; ok {
 		return true
 	}
-	return l.out.Trace != nil && traceJob.MatchString(string(id))
+	return l.out.Trace != nil && ofTrace(id)
 }

@@ -3,7 +3,6 @@ package scenario
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -17,11 +16,28 @@ const (
 	nodesLimit    = 1_000_000
 )
 
-var nameForm = regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`)
+// nameMax is the longest name that fits into a label.
+const nameMax = 63
+
+// isName says whether a text can name an object in a cluster.
+func isName(text string) bool {
+	if text == "" || len(text) > nameMax {
+		return false
+	}
+	for i := range len(text) {
+		c := text[i]
+		letter := (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9')
+		inside := i > 0 && i < len(text)-1
+		if !letter && (!inside || (c != '-' && c != '.')) {
+			return false
+		}
+	}
+	return true
+}
 
 // name checks the name of something that would be an object in a cluster.
 func (l *loader) name(path, name string) {
-	if len(name) > 63 || !nameForm.MatchString(name) {
+	if !isName(name) {
 		l.wrong(path, "%q is not a name: at most 63 small letters, digits, - and ., beginning and ending with a letter or digit", name)
 	}
 }

@@ -3,33 +3,62 @@ package scenario
 import (
 	"fmt"
 	"math/big"
-	"regexp"
+	"strings"
 
 	"github.com/berth-dev/berth/apis/sim/v1alpha1"
 	"github.com/berth-dev/berth/pkg/batch"
 )
 
-var quantityForm = regexp.MustCompile(`^([-+]?)([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(Ki|Mi|Gi|Ti|Pi|Ei|n|u|m|k|M|G|T|P|E|)(?:[eE]([-+]?[0-9]{1,3}))?$`)
+// quantityParts are a number, what it is multiplied with, and a power of ten.
+type quantityParts struct{ number, suffix, exponent string }
+
+// quantityMax is the longest quantity that is read.
+const quantityMax = 64
+
+// split takes a quantity apart; false: it is none.
+func split(text string) (quantityParts, bool) {
+	end := digitsFrom(text, 0)
+	if end < len(text) && text[end] == '.' {
+		end += 1 + digitsFrom(text, end+1)
+	}
+	parts := quantityParts{number: text[:end], suffix: text[end:]}
+	if strings.Trim(parts.number, ".") == "" {
+		return parts, false
+	}
+	switch parts.suffix {
+	case "", "n", "u", "m", "k", "M", "G", "T", "P", "E", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei":
+		return parts, true
+	}
+	// 5E is five exa, 5E3 is five thousand.
+	parts.exponent, parts.suffix = parts.suffix[1:], parts.suffix[:1]
+	isExponent := (parts.suffix == "e" || parts.suffix == "E") && isWhole(parts.exponent)
+	parts.suffix = ""
+	return parts, isExponent
+}
 
 // amount reads a quantity as Kubernetes does, into thousandths of a core for
 // cpu and whole units, rounded up, for everything else.
 func amount(name batch.ResourceName, q v1alpha1.Quantity) (batch.Amount, error) {
-	parts := quantityForm.FindStringSubmatch(string(q))
-	if parts == nil || (parts[3] != "" && parts[4] != "") {
-		return 0, fmt.Errorf("%q is not a quantity: write a number such as 8, 500m, 64Gi or 1Ti", string(q))
-	}
-	if parts[1] == "-" {
-		return 0, fmt.Errorf("%q is below zero: a quantity is 0 or more", string(q))
-	}
-	number, ok := new(big.Rat).SetString(parts[2])
+	text := string(q)
+	parts, ok := split(text[signed(text):])
 	if !ok {
-		return 0, fmt.Errorf("%q is not a number", string(q))
+		return 0, fmt.Errorf("%q is not a quantity: write a number such as 8, 500m, 64Gi or 1Ti", text)
 	}
-	number.Mul(number, suffix(parts[3]))
-	if parts[4] != "" {
-		exponent, err := integer(parts[4])
+	if text[0] == '-' {
+		return 0, fmt.Errorf("%q is below zero: a quantity is 0 or more", text)
+	}
+	if len(text) > quantityMax {
+		return 0, fmt.Errorf("%q... is out of range", text[:quantityMax])
+	}
+	number, ok := new(big.Rat).SetString(parts.number)
+	if !ok {
+		return 0, fmt.Errorf("%q is not a number", text)
+	}
+	number.Mul(number, factor(parts.suffix))
+	if parts.exponent != "" {
+		exponent, err := integer(parts.exponent)
 		if err != nil || exponent > 30 || exponent < -30 {
-			return 0, fmt.Errorf("%q is out of range", string(q))
+			return 0, fmt.Errorf("%q is out of range", text)
 		}
 		number.Mul(number, power(10, exponent))
 	}
@@ -38,12 +67,12 @@ func amount(name batch.ResourceName, q v1alpha1.Quantity) (batch.Amount, error) 
 	}
 	whole := new(big.Int).Div(new(big.Int).Add(number.Num(), new(big.Int).Sub(number.Denom(), big.NewInt(1))), number.Denom())
 	if !whole.IsInt64() || whole.Int64() > 1<<60 {
-		return 0, fmt.Errorf("%q is out of range", string(q))
+		return 0, fmt.Errorf("%q is out of range", text)
 	}
 	return batch.Amount(whole.Int64()), nil
 }
 
-func suffix(text string) *big.Rat {
+func factor(text string) *big.Rat {
 	if len(text) == 2 {
 		return power(1024, int64(indexOf("KMGTPE", text[0])+1))
 	}

@@ -3,7 +3,6 @@ package scenario
 import (
 	"fmt"
 	"math"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -22,11 +21,67 @@ const (
 	kindNull  kind = "nothing"
 )
 
-var (
-	wholeNumber = regexp.MustCompile(`^[-+]?[0-9]+$`)
-	octalOrHex  = regexp.MustCompile(`^0o[0-7]+$|^0x[0-9a-fA-F]+$`)
-	realNumber  = regexp.MustCompile(`^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$`)
-)
+// digitsFrom is how many digits follow a place.
+func digitsFrom(text string, at int) int {
+	n := 0
+	for at+n < len(text) && text[at+n] >= '0' && text[at+n] <= '9' {
+		n++
+	}
+	return n
+}
+
+// signed is 1 after a sign, else 0.
+func signed(text string) int {
+	if text != "" && (text[0] == '-' || text[0] == '+') {
+		return 1
+	}
+	return 0
+}
+
+func isWhole(text string) bool {
+	from := signed(text)
+	n := digitsFrom(text, from)
+	return n > 0 && from+n == len(text)
+}
+
+func isOctalOrHex(text string) bool {
+	if len(text) < 3 {
+		return false
+	}
+	switch text[:2] {
+	case "0o":
+		return strings.Trim(text[2:], "01234567") == ""
+	case "0x":
+		return strings.Trim(text[2:], "0123456789abcdefABCDEF") == ""
+	}
+	return false
+}
+
+// isReal says whether a text is a number with a point or an exponent.
+func isReal(text string) bool {
+	at := signed(text)
+	whole := digitsFrom(text, at)
+	at += whole
+	if at < len(text) && text[at] == '.' {
+		part := digitsFrom(text, at+1)
+		if whole+part == 0 {
+			return false
+		}
+		at += 1 + part
+	} else if whole == 0 {
+		return false
+	}
+	if at < len(text) && (text[at] == 'e' || text[at] == 'E') {
+		at++
+		at += signed(text[at:])
+		exponent := digitsFrom(text, at)
+		if exponent == 0 {
+			return false
+		}
+		at += exponent
+	}
+	return at == len(text)
+}
 
 // kindOf is the kind of a scalar node. The parser's own tags are those of
 // YAML 1.1 where the two differ (010, 1_000, dates), so that they count only
@@ -48,9 +103,9 @@ func kindOf(node *yaml.Node) kind {
 		return kindNull
 	case text == "true" || text == "false":
 		return kindBool
-	case wholeNumber.MatchString(text) || octalOrHex.MatchString(text):
+	case isWhole(text) || isOctalOrHex(text):
 		return kindInt
-	case realNumber.MatchString(text):
+	case isReal(text):
 		return kindFloat
 	}
 	return kindText
@@ -58,7 +113,7 @@ func kindOf(node *yaml.Node) kind {
 
 // integer reads a whole number: 010 is ten.
 func integer(text string) (int64, error) {
-	if octalOrHex.MatchString(text) {
+	if isOctalOrHex(text) {
 		return strconv.ParseInt(text, 0, 64)
 	}
 	return strconv.ParseInt(strings.TrimPrefix(text, "+"), 10, 64)

@@ -1,12 +1,14 @@
 package scenario
 
 import (
-	"regexp"
+	"strings"
 
 	"github.com/berth-dev/berth/apis/sim/v1alpha1"
+	"github.com/berth-dev/berth/pkg/batch"
 )
 
-var traceJob = regexp.MustCompile(`^default/j[0-9a-z]`)
+// ofTrace says whether a job may be one of a trace.
+func ofTrace(id batch.WorkloadID) bool { return strings.HasPrefix(string(id), defaultName+"/j") }
 
 // trace checks what a file says of its trace; the log is opened later.
 func (l *loader) trace(spec *v1alpha1.ScenarioSpec) {

@@ -82,7 +82,7 @@ func (t *Trace) readCSV(line string) (record, string) {
 	if c.job >= 0 && c.job < len(row) {
 		r.job = row[c.job]
 	}
-	if !nameForm.MatchString("j"+r.job) || len(r.job) > 62 {
+	if !isName("j" + r.job) {
 		return record{}, unusedUnreadable
 	}
 	var gpus, nodes float64

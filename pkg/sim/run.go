@@ -39,9 +39,12 @@ type Options struct {
 	Sample func(Sample)
 	// Began is called when a controller begins, with the working set that it
 	// begins with, and Pass after each plan that it makes: for a journal.
-	Began func(core.Image)
+	Began func(Image)
 	Pass  func(Pass)
 }
+
+// Image is a working set, as a journal begins with one.
+type Image = core.Image
 
 // Pass is what the controller took in and decided at once.
 type Pass struct {
@@ -49,7 +52,7 @@ type Pass struct {
 	Plan   batch.Plan
 	Issued bool
 	// Image is the working set after it.
-	Image func() core.Image
+	Image func() Image
 }
 
 // Ran is one run of a job.

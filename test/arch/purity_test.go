@@ -29,7 +29,7 @@ func TestPurePackagesArePure(t *testing.T) {
 			checkImports(t, s)
 			checkGlobals(t, s)
 			ast.Inspect(s.file, func(node ast.Node) bool {
-				if problem := impurity(node); problem != "" {
+				if problem := impurity(node); problem != "" && !(measuring[p.Name] && strings.HasPrefix(problem, "float")) {
 					t.Errorf("%s: %s", s.at(node.Pos()), problem)
 				}
 				return true
@@ -37,6 +37,10 @@ func TestPurePackagesArePure(t *testing.T) {
 		}
 	}
 }
+
+// measuring are pure packages that sum up what has happened, and decide
+// nothing: a mean may be a float there.
+var measuring = map[string]bool{"scenario": true, "sim": true}
 
 func checkImports(t *testing.T, s source) {
 	t.Helper()
