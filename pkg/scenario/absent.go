@@ -9,23 +9,18 @@ import (
 // not have, with what is missing. When a behaviour comes, its line goes.
 func absentFields() map[string]string {
 	absent := map[string]string{
-		"spec.jobs[].minPods":           "elastic gangs (minPods)",
-		"spec.jobs[].podSets[].minPods": "elastic gangs (minPods)",
-		"spec.jobs[].array":             "arrays (array)",
-		"spec.jobs[].timeMin":           "shorter acceptable limits (timeMin)",
-		"spec.jobs[].account":           "accounts (account)",
-		"spec.jobs[].qos":               "service classes (qos)",
-		"spec.jobs[].nice":              "multifactor priority (nice)",
-		"spec.jobs[].topology":          "topology (topology)",
-		"spec.jobs[].onNodeLoss":        "node failures (onNodeLoss)",
-		"spec.jobs[].jobName":           "dependencies (jobName)",
-		"spec.jobs[].begin":             "begin times (begin)",
-		"spec.jobs[].endBefore":         "end bounds (endBefore)",
-		"spec.jobs[].after":             "dependencies (after)",
-		"spec.jobs[].requeue":           "preemption and node failures (requeue)",
-		"spec.jobs[].checkpoint":        "checkpoints (checkpoint)",
-		"spec.jobs[].onNotice":          "notices (onNotice)",
-		"spec.events[].set.qos":         "service classes (qos)",
+		"spec.jobs[].array":      "arrays (array)",
+		"spec.jobs[].account":    "accounts (account)",
+		"spec.jobs[].qos":        "service classes (qos)",
+		"spec.jobs[].nice":       "multifactor priority (nice)",
+		"spec.jobs[].topology":   "topology (topology)",
+		"spec.jobs[].onNodeLoss": "node failures (onNodeLoss)",
+		"spec.jobs[].jobName":    "dependencies (jobName)",
+		"spec.jobs[].after":      "dependencies (after)",
+		"spec.jobs[].requeue":    "preemption and node failures (requeue)",
+		"spec.jobs[].checkpoint": "checkpoints (checkpoint)",
+		"spec.jobs[].onNotice":   "notices (onNotice)",
+		"spec.events[].set.qos":  "service classes (qos)",
 	}
 	absent["spec.jobs[].podSets[].topology"] = absent["spec.jobs[].topology"]
 	for field, what := range map[string]string{ //order:any each sets its own entry

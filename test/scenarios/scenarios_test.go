@@ -194,7 +194,6 @@ func TestSharedScenariosHoldOrAreRefusedByName(t *testing.T) {
 // built.
 func underWay() map[string]string {
 	return map[string]string{
-		"backfill/easy-plans-only-the-first-blocked": "the planner does not tell EASY from Conservative yet",
 	}
 }
 
