@@ -13,6 +13,23 @@ type Snapshot struct {
 	Namespaces  map[string]*Labels
 	Waiting     []*Waiting // by CompareRank
 	Started     []*Started // by ID
+	// Fates are what is known of those that waiting work depends on, by index
+	// where they are members of an array; a name that is not known has none.
+	Fates map[DependencyName][]Fate
+}
+
+// DependencyName is a name that others may depend on: of an owner, or of an
+// array as a whole.
+type DependencyName struct{ Namespace, Name string }
+
+// Fate is how far a workload has come that others depend on.
+type Fate struct {
+	ID      WorkloadID
+	Index   int      // in its array
+	Members int      // of its array; 0: not known
+	Started bool     // it runs, or has run
+	End     EndState // empty: it has not ended
+	Gone    bool     // its record was deleted; without an end on record that is Cancelled
 }
 
 // NodeView is a node and what sits on it.

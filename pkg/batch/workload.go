@@ -148,11 +148,17 @@ const (
 	AfterOK    DependencyKind = "afterok"    // it has completed
 	AfterAny   DependencyKind = "afterany"   // it has ended, however
 	AfterNotOK DependencyKind = "afternotok" // it has ended otherwise than completed
-	Singleton  DependencyKind = "singleton"  // no older workload of the same user and job name waits or runs
+	Singleton  DependencyKind = "singleton"  // no older workload of the same user and job name waits or runs in the namespace
 )
 
 // Dependency is one condition on another workload of the same namespace, by
-// its owner's name. A name that is not known yet is waited for.
+// its owner's name, or on all members of an array by the array's. A name that
+// is not known yet is waited for. Of several workloads of one name the one that
+// was queued last is meant.
+//
+// A workload that was deleted before it ended counts as cancelled: that ends
+// afterany and afternotok, and after too, as in Slurm; afterok it makes
+// impossible.
 type Dependency struct {
 	Kind DependencyKind
 	Name string // empty for Singleton
@@ -180,5 +186,6 @@ func ParseDependency(text string) (Dependency, error) {
 type ArrayMember struct {
 	Name  string // of the array; members are Name-0, Name-1, …
 	Index int
+	Count int // members in all; 0: those that are known
 	Limit int // members that hold an allocation at the same time; 0: all
 }

@@ -81,7 +81,8 @@ func notYet(reason batch.Reason, f batch.Facts) string {
 	case batch.ReasonDependency:
 		return fmt.Sprintf("waits for %s; it starts by itself once that has happened", f.Text)
 	case batch.ReasonArrayLimit:
-		return fmt.Sprintf("%d members of its array run, which is as many as may; it starts by itself when one has ended", f.Limit)
+		return fmt.Sprintf("at most %s of array %s may run at a time, and others come before it; it starts by itself when one has ended",
+			count(int(f.Limit), "member"), f.Text)
 	default:
 		return held(f)
 	}
@@ -96,7 +97,7 @@ func never(reason batch.Reason, f batch.Facts) string {
 	case batch.ReasonInvalidSpec:
 		return f.Text + "; it never starts unless that is changed"
 	case batch.ReasonDependencyNeverSatisfied:
-		return fmt.Sprintf("waits for %s, which can never happen any more; it never starts unless its dependency is changed", f.Text)
+		return f.Text + "; it never starts unless the dependency is changed"
 	case batch.ReasonDeadlineMissed:
 		return fmt.Sprintf("must have ended by %s and cannot any more; it never starts unless its author changes that", Clock(f.Until, f.At))
 	default:

@@ -23,10 +23,19 @@ const roundsMax = 32
 func (p *pass) backfill() {
 	p.line = p.fleet.line
 	p.full = p.line
-	if p.Policy.Backfill == batch.BackfillNone {
-		p.greedy(p.order)
-		return
+	for {
+		if p.Policy.Backfill == batch.BackfillNone {
+			p.greedy(p.order)
+		} else {
+			p.rounds()
+		}
+		if !p.release() {
+			return
+		}
 	}
+}
+
+func (p *pass) rounds() {
 	for idle := 0; idle < roundsMax; idle++ {
 		started, changed := p.round()
 		if !changed {
@@ -92,7 +101,7 @@ func (p *pass) startNow(c *contender) bool {
 	for i := range c.options {
 		if place, ok := p.longest(c, i); ok {
 			c.settle(i, place)
-			c.grown, c.started = true, true
+			c.grown, c.started, p.begun[c.workload().ID] = true, true, true
 			c.place, _ = p.grown(c)
 			p.full.Hold(c.place)
 			if p.line != p.full {
@@ -143,7 +152,7 @@ func (p *pass) begin(c *contender) bool {
 	if c.started {
 		return false
 	}
-	c.started = true
+	c.started, p.begun[c.workload().ID] = true, true
 	p.line.Hold(c.place)
 	return true
 }

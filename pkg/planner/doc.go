@@ -6,10 +6,16 @@
 //
 //	lifecycle.go  what runs: ends, evictions, who waits again
 //	order.go      who takes part, and in which order
-//	fit.go        nodes that would do, what can never fit
+//	depend.go     what others must have done before; cycle.go: who waits for himself
+//	array.go      as many members of an array as may run
+//	limit.go      how long a run may be, and how long it is when it is shortened
+//	fit.go        nodes that would do; never.go: what can never fit
+//	claim.go      a start to find, in one queue or several; who may be planned
 //	backfill.go   planned starts, round by round until nothing moves
 //	promise.go    placements of promised starts, from the plan before
 //	fill.go       the earliest start, and an earlier one than the planned
-//	verdict.go    why the rest waits, and what moved a planned start
+//	exchange.go   equal requests change places, the older one first
+//	elastic.go    the most pods of what starts
+//	verdict.go    why the rest waits; moved.go: what moved a planned start
 //	plan.go       the stages put together; changes only
 package planner

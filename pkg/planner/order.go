@@ -16,22 +16,49 @@ type refusal struct {
 // rank sorts those that wait into contenders, in order, and refused ones.
 func (p *pass) rank() {
 	p.fleet = newFleet(p)
-	for _, w := range p.waiting {
-		records, verdict := p.judge(w)
+	p.enroll(p.waiting)
+}
+
+// enroll takes workloads into the order, or refuses them.
+func (p *pass) enroll(waiting []*batch.Waiting) {
+	var claims []*claim
+	for _, w := range waiting {
+		k, verdict := p.judge(w)
 		if verdict.Reason != "" {
 			p.refused = append(p.refused, refusal{waiting: w, verdict: verdict})
 			continue
 		}
-		p.order = append(p.order, records...)
+		claims = append(claims, k)
 	}
-	p.sortOrder()
+	sorted := len(p.order) == 0 // they come in order of rank
+	for _, k := range p.throttle(claims) {
+		p.order = append(p.order, k.records...)
+	}
+	// Records of one workload keep the order in which its queues are listed.
+	slices.SortStableFunc(p.order, func(a, b *contender) int {
+		if c := cmp.Compare(b.queue.Tier, a.queue.Tier); c != 0 || sorted {
+			return c
+		}
+		return batch.CompareRank(a.workload(), b.workload())
+	})
 }
 
-// sortOrder sorts by tier what came in order of rank; records of one workload
-// come in the order in which its queues are listed.
-func (p *pass) sortOrder() {
-	byTier := func(a, b *contender) int { return cmp.Compare(b.queue.Tier, a.queue.Tier) }
-	slices.SortStableFunc(p.order, byTier)
+// release takes in those that waited for the start of others which start in
+// this plan: the next plan would do so, and would not be empty.
+func (p *pass) release() (some bool) {
+	if len(p.begun) == 0 {
+		return false
+	}
+	var free []*batch.Waiting
+	p.refused = slices.DeleteFunc(p.refused, func(r refusal) bool {
+		after := r.verdict.Reason == batch.ReasonDependency && p.dependency(r.waiting.Workload).Reason == ""
+		if after {
+			free = append(free, r.waiting)
+		}
+		return after
+	})
+	p.enroll(free)
+	return len(free) > 0
 }
 
 // judge says why a workload takes no part; an empty reason: it does, with a
@@ -40,7 +67,7 @@ func (p *pass) sortOrder() {
 // What can never be comes first, then the workload's own state, then what an
 // admin can change. Of several queues any that takes it will do; else the first
 // that could is the one that says why not.
-func (p *pass) judge(w *batch.Waiting) ([]*contender, batch.Verdict) {
+func (p *pass) judge(w *batch.Waiting) (*claim, batch.Verdict) {
 	workload := w.Workload
 	if workload.Invalid != "" {
 		return nil, verdictOf(batch.ReasonInvalidSpec, batch.Facts{Text: workload.Invalid})
@@ -59,8 +86,15 @@ func (p *pass) judge(w *batch.Waiting) ([]*contender, batch.Verdict) {
 	if len(queues) > 0 && len(k.records) == 0 {
 		return nil, never
 	}
+	depends := p.dependency(workload)
+	if depends.Reason == batch.ReasonDependencyNeverSatisfied {
+		return nil, depends
+	}
 	if v := p.ownState(workload); v.Reason != "" {
 		return nil, v
+	}
+	if depends.Reason != "" {
+		return nil, depends
 	}
 	if len(queues) == 0 {
 		return nil, missing
@@ -68,7 +102,7 @@ func (p *pass) judge(w *batch.Waiting) ([]*contender, batch.Verdict) {
 	if v := p.enter(k); v.Reason != "" {
 		return nil, v
 	}
-	return k.records, batch.Verdict{}
+	return k, batch.Verdict{}
 }
 
 // enter keeps the records whose queues let the workload in, by tier; if none

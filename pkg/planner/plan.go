@@ -35,6 +35,9 @@ type pass struct {
 	waiting []*batch.Waiting
 	refused []refusal
 	order   []*contender
+	begun   map[batch.WorkloadID]bool // those that start in this plan
+	used    slots                     // members of arrays that run or take part
+	kin     *kin                      // who depends on whom; nil: nobody has asked
 	line    *timeline.Timeline // what runs or starts now; no planned starts
 	full    *timeline.Timeline // with planned starts
 }
@@ -47,6 +50,7 @@ func newPass(snapshot batch.Snapshot, now time.Time) *pass {
 		plan:     batch.Plan{At: now},
 		evicting: map[batch.WorkloadID]bool{},
 		leaving:  map[batch.WorkloadID]bool{},
+		begun:    map[batch.WorkloadID]bool{},
 	}
 }
 

@@ -23,6 +23,7 @@ func (s *State) Snapshot() batch.Snapshot {
 		snapshot.Waiting = append(snapshot.Waiting, w)
 		return true
 	})
+	snapshot.Fates = s.fatesFor(snapshot.Waiting)
 	s.started.Ascend(func(r *record) bool {
 		snapshot.Started = append(snapshot.Started, r.asStarted())
 		return true
@@ -97,10 +98,14 @@ func (s *State) summarize(sums map[batch.QueueName]batch.QueueSummary, r *record
 		if !ok || len(local.Queues) == 0 {
 			return
 		}
-		q := sums[local.Queues[0]]
-		q.Pending++
-		q.PlannedNext = sooner(q.PlannedNext, w.Promise)
-		sums[local.Queues[0]] = q
+		for i, name := range local.Queues {
+			q := sums[name]
+			q.Pending++
+			if r.held != nil && r.held.Queue == name || r.held == nil && i == 0 {
+				q.PlannedNext = sooner(q.PlannedNext, w.Promise)
+			}
+			sums[name] = q
+		}
 		return
 	}
 	if w.Finished != nil && len(r.charges) == 0 {

@@ -29,6 +29,7 @@ type State struct {
 	ghosts  map[batch.PodUID]*pod // of pods: gone by force, perhaps still running
 	records map[batch.WorkloadID]*record
 	strays  int // records that only an owner is known of
+	names   names
 
 	waiting *btree.BTreeG[*batch.Waiting] // by rank
 	started *btree.BTreeG[*record]        // by ID
@@ -48,6 +49,7 @@ func New() *State {
 		pods:    map[batch.PodUID]*pod{},
 		ghosts:  map[batch.PodUID]*pod{},
 		records: map[batch.WorkloadID]*record{},
+		names:   newNames(),
 		waiting: btree.NewG(degree, func(a, b *batch.Waiting) bool {
 			return batch.CompareRank(a.Workload, b.Workload) < 0
 		}),

@@ -116,8 +116,12 @@ func (s *State) observeWorkload(seen batch.Workload) {
 		// An edit by a person is ranked anew: no promise of ours binds it.
 		seen.Promise, seen.LastVerdict, r.held = time.Time{}, nil, nil
 	}
+	if r.workload != nil {
+		s.names.remove(r) // of an older record of ours, which may have been a member of nothing
+	}
 	r.shape = shape
 	r.workload = &seen
+	s.names.add(r)
 	s.touch(r)
 }
 
@@ -174,6 +178,10 @@ func (s *State) dropWorkload(id batch.WorkloadID) {
 		return
 	}
 	s.uncountStray(r)
+	if r.workload != nil {
+		s.names.bury(r)
+		s.names.remove(r)
+	}
 	r.workload, r.owner, r.held, r.before = nil, nil, nil, nil
 	r.trusted, r.refused = false, ""
 	s.place(r)

@@ -1,0 +1,72 @@
+package planner
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/berth-dev/berth/pkg/batch"
+)
+
+// arrayKey names an array.
+type arrayKey struct{ namespace, name string }
+
+// slots are how many members of each array may still take part, besides those
+// that hold an allocation.
+type slots map[arrayKey]int
+
+func arrayOf(w *batch.Workload) (key arrayKey, limited bool) {
+	if w.Array == nil || w.Array.Limit <= 0 {
+		return arrayKey{}, false
+	}
+	return arrayKey{namespace: w.Namespace, name: w.Array.Name}, true
+}
+
+// held is by how many members the limit of each array is used already.
+func (p *pass) heldSlots() slots {
+	used := slots{}
+	for _, s := range p.Started {
+		key, limited := arrayOf(s.Workload)
+		if limited && (s.Owner == nil || s.Owner.End == nil) && !p.leaving[s.Workload.ID] {
+			used[key]++
+		}
+	}
+	return used
+}
+
+// throttle lets as many members of each array take part as may run, in the
+// order of their index; the others are refused.
+func (p *pass) throttle(claims []*claim) []*claim {
+	if p.used == nil {
+		p.used = p.heldSlots()
+	}
+	members := map[arrayKey][]*claim{}
+	for _, k := range claims {
+		if key, limited := arrayOf(k.workload()); limited {
+			members[key] = append(members[key], k)
+		}
+	}
+	if len(members) == 0 {
+		return claims
+	}
+	out := map[*claim]bool{}
+	for key, of := range members { //order:any each array by itself
+		slices.SortStableFunc(of, func(a, b *claim) int {
+			return cmp.Compare(a.workload().Array.Index, b.workload().Array.Index)
+		})
+		for _, k := range of {
+			if p.used[key] < k.workload().Array.Limit {
+				p.used[key]++
+			} else {
+				out[k] = true
+			}
+		}
+	}
+	return slices.DeleteFunc(claims, func(k *claim) bool {
+		if out[k] {
+			p.refused = append(p.refused, refusal{waiting: k.waiting, verdict: verdictOf(batch.ReasonArrayLimit, batch.Facts{
+				Limit: batch.Amount(k.workload().Array.Limit), Text: k.workload().Array.Name,
+			})})
+		}
+		return out[k]
+	})
+}

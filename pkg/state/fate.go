@@ -1,0 +1,163 @@
+package state
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/berth-dev/berth/pkg/batch"
+)
+
+// fatesMax bounds how many workloads that are gone are remembered for those
+// that depend on them. The oldest are forgotten first.
+const fatesMax = 10_000
+
+// names finds workloads by the name that a person typed: of a workload, or of
+// the array that it is a member of.
+type names struct {
+	records map[batch.DependencyName]map[batch.WorkloadID]*record
+	// gone are the fates of workloads whose record was deleted: by name, and by
+	// index in an array.
+	gone map[batch.DependencyName]map[int]goneFate
+	// order is in which gone were added; those before first are forgotten.
+	order         []goneName
+	first, number int
+}
+
+type goneName struct {
+	name          batch.DependencyName
+	index, number int
+}
+
+type goneFate struct {
+	batch.Fate
+	number int // of its burial
+}
+
+func newNames() names {
+	return names{
+		records: map[batch.DependencyName]map[batch.WorkloadID]*record{},
+		gone:    map[batch.DependencyName]map[int]goneFate{},
+	}
+}
+
+// namesOf are the names by which others may depend on a workload.
+func namesOf(w *batch.Workload) []batch.DependencyName {
+	all := []batch.DependencyName{{Namespace: w.Namespace, Name: w.Name}}
+	if w.Array != nil && w.Array.Name != w.Name {
+		all = append(all, batch.DependencyName{Namespace: w.Namespace, Name: w.Array.Name})
+	}
+	return all
+}
+
+func (n *names) add(r *record) {
+	for _, name := range namesOf(r.workload) {
+		if n.records[name] == nil {
+			n.records[name] = map[batch.WorkloadID]*record{}
+		}
+		n.records[name][r.id] = r
+	}
+}
+
+func (n *names) remove(r *record) {
+	for _, name := range namesOf(r.workload) {
+		delete(n.records[name], r.id)
+		if len(n.records[name]) == 0 {
+			delete(n.records, name)
+		}
+	}
+}
+
+// bury remembers what became of a workload whose record is deleted. One that
+// had not ended counts as cancelled.
+func (n *names) bury(r *record) {
+	for _, name := range namesOf(r.workload) {
+		fate := r.fate(name)
+		fate.Gone = true
+		if fate.End == "" {
+			fate.End = batch.Cancelled
+		}
+		if n.gone[name] == nil {
+			n.gone[name] = map[int]goneFate{}
+		}
+		n.number++
+		n.gone[name][fate.Index] = goneFate{Fate: fate, number: n.number}
+		n.order = append(n.order, goneName{name: name, index: fate.Index, number: n.number})
+	}
+	for len(n.order)-n.first > fatesMax {
+		n.forget(n.order[n.first])
+		n.first++
+	}
+	if n.first > fatesMax {
+		n.order, n.first = slices.Clone(n.order[n.first:]), 0
+	}
+}
+
+func (n *names) forget(g goneName) {
+	if n.gone[g.name][g.index].number == g.number {
+		delete(n.gone[g.name], g.index)
+	}
+	if len(n.gone[g.name]) == 0 {
+		delete(n.gone, g.name)
+	}
+}
+
+// fates are what is known of a name. Of several workloads of one name, and one
+// index, the one that was queued last is meant, and one that is there before
+// one that is gone.
+func (n *names) fates(name batch.DependencyName) []batch.Fate {
+	byIndex := map[int]batch.Fate{}
+	latest := map[int]*batch.Workload{}
+	for index, fate := range n.gone[name] { //order:any each by its index
+		byIndex[index] = fate.Fate
+	}
+	for _, r := range n.records[name] { //order:any the latest by a total order
+		fate := r.fate(name)
+		if other := latest[fate.Index]; other == nil || older(other, r.workload) {
+			byIndex[fate.Index], latest[fate.Index] = fate, r.workload
+		}
+	}
+	all := make([]batch.Fate, 0, len(byIndex))
+	for _, fate := range byIndex { //order:any sorted below
+		all = append(all, fate)
+	}
+	slices.SortFunc(all, func(a, b batch.Fate) int { return cmp.Compare(a.Index, b.Index) })
+	return all
+}
+
+func older(a, b *batch.Workload) bool {
+	return cmp.Or(a.QueuedAt.Compare(b.QueuedAt), cmp.Compare(a.UID, b.UID), cmp.Compare(a.ID, b.ID)) < 0
+}
+
+// fate is how far a workload has come, for those that depend on it by a name.
+func (r *record) fate(name batch.DependencyName) batch.Fate {
+	w := r.workload
+	fate := batch.Fate{ID: r.id, Started: w.Allocation != nil || w.Restarts > 0}
+	if w.Array != nil && w.Name != name.Name {
+		fate.Index, fate.Members = w.Array.Index, w.Array.Count
+	}
+	switch {
+	case w.Finished != nil:
+		fate.End = w.Finished.State
+	case r.owner != nil && r.owner.End != nil:
+		fate.End = r.owner.End.State
+	}
+	return fate
+}
+
+// fatesFor are the fates of all that waiting work depends on.
+func (s *State) fatesFor(waiting []*batch.Waiting) map[batch.DependencyName][]batch.Fate {
+	var fates map[batch.DependencyName][]batch.Fate
+	for _, w := range waiting {
+		for _, d := range w.Workload.After {
+			name := batch.DependencyName{Namespace: w.Workload.Namespace, Name: d.Name}
+			if _, known := fates[name]; known || d.Name == "" {
+				continue
+			}
+			if fates == nil {
+				fates = map[batch.DependencyName][]batch.Fate{}
+			}
+			fates[name] = s.names.fates(name)
+		}
+	}
+	return fates
+}
