@@ -38,6 +38,7 @@ type inspector struct {
 	mu       sync.Mutex
 	findings []finding
 	known    map[string]bool
+	retired  map[string]bool      // namespaces and nodes that are being taken away
 	since    map[string]time.Time // when something tolerable began
 	pardon   time.Time            // until then nobody decides: the controller was stopped
 	looks    int
@@ -56,7 +57,7 @@ func (f finding) String() string {
 }
 
 func newInspector(h *history) *inspector {
-	return &inspector{history: h, known: map[string]bool{}, since: map[string]time.Time{}}
+	return &inspector{history: h, known: map[string]bool{}, retired: map[string]bool{}, since: map[string]time.Time{}}
 }
 
 func (i *inspector) run(ctx context.Context) {
@@ -199,23 +200,23 @@ func (i *inspector) hold(qw *v1alpha1.QueuedWorkload, kind string, is bool, now 
 func (i *inspector) find(of, text string) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if !i.known[of+text] {
+	if !i.known[of+text] && !i.retired[of] {
 		i.known[of+text] = true
 		i.findings = append(i.findings, finding{of: of, text: text, at: time.Now()})
 	}
 }
 
-// claim hands over the findings about a namespace or its nodes.
-func (i *inspector) claim(namespace string, nodes []string) []finding {
-	mine := map[string]bool{namespace: true}
-	for _, node := range nodes {
-		mine[node] = true
-	}
+// retire hands over the findings about a namespace and its nodes, and looks at
+// them no more.
+func (i *inspector) retire(namespace string, nodes []string) []finding {
 	i.mu.Lock()
 	defer i.mu.Unlock()
+	for _, name := range append([]string{namespace}, nodes...) {
+		i.retired[name] = true
+	}
 	var out []finding
 	for k := range i.findings {
-		if f := &i.findings[k]; mine[f.of] && !f.claimed {
+		if f := &i.findings[k]; i.retired[f.of] && !f.claimed {
 			f.claimed = true
 			out = append(out, *f)
 		}

@@ -18,6 +18,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -108,6 +109,10 @@ func run(m *testing.M) (code int, err error) {
 		}
 		code = 1
 	}
+	for _, line := range complaints(box.Dir) {
+		fmt.Fprintln(os.Stderr, "e2e: the controller has logged:", line)
+		code = 1
+	}
 	if code != 0 && os.Getenv("BERTH_E2E_KEEP") != "" {
 		keepLogs(box.Dir)
 	}
@@ -146,6 +151,22 @@ func newCluster(ctx context.Context, box *sandbox.Sandbox) (*cluster, error) {
 	c := &cluster{sandbox: box, scheme: scheme, client: admin, history: history, inspector: newInspector(history)}
 	go c.inspector.run(ctx)
 	return c, nil
+}
+
+// complaints are lines of the controller's log that no test may cause: it has
+// panicked, or lacks a right that its installation should give it.
+func complaints(dir string) []string {
+	raw, err := os.ReadFile(filepath.Join(dir, "logs", "controller.log"))
+	if err != nil {
+		return []string{err.Error()}
+	}
+	var out []string
+	for line := range strings.Lines(string(raw)) {
+		if strings.Contains(line, "panic") || strings.Contains(line, `berth-controller\" cannot `) {
+			out = append(out, line)
+		}
+	}
+	return out
 }
 
 // keepLogs copies the servers' logs to the folder that BERTH_E2E_KEEP names.

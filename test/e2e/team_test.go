@@ -249,7 +249,7 @@ func eventually(t *testing.T, within time.Duration, what string, look func() (sa
 // leave checks what the inspector has found, tells what is there if the test
 // has failed, and takes everything away.
 func (t *team) leave() {
-	for _, finding := range t.inspector.claim(t.name, t.nodes) {
+	for _, finding := range t.inspector.retire(t.name, t.nodes) {
 		t.t.Errorf("invariant broken: %s", finding)
 	}
 	if t.t.Failed() {
