@@ -12,6 +12,9 @@ type Set struct {
 	Each    batch.Vector
 	PerNode int     // pods on one node at most; 0: any
 	Nodes   []int32 // that would do, ascending
+	// Spare is what a node must have free for the whole time to take any pods
+	// at all; it is not taken by them. nil: nothing.
+	Spare batch.Vector
 }
 
 // Need is what a gang needs: all of its sets, for a time.
@@ -140,7 +143,15 @@ func (s *Set) most() int {
 }
 
 func (s *Set) pods(free batch.Vector) int {
-	return free.PodsUpTo(s.Each, s.most())
+	return s.room(free, s.most())
+}
+
+// room is how many pods of the set there is room for, or most if for more.
+func (s *Set) room(free batch.Vector, most int) int {
+	if s.Spare != nil && free.PodsUpTo(s.Spare, 1) == 0 {
+		return 0
+	}
+	return free.PodsUpTo(s.Each, most)
 }
 
 // starts appends how the number of pods that could begin on this node changes

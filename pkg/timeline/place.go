@@ -159,16 +159,16 @@ func (t *Timeline) candidates(s *Set, span Span) []candidate {
 		l := &t.lines[node]
 		i := l.step(span.From)
 		free := l.vector(i, t.width)
-		room := free.Pods(s.Each)
+		room := s.room(free, batch.PodsMax)
 		for j := i + 1; room > 0 && j < len(l.at) && l.at[j] < span.Till; j++ {
-			room = l.vector(j, t.width).PodsUpTo(s.Each, room)
+			room = s.room(l.vector(j, t.width), room)
 		}
 		if room == 0 {
 			continue
 		}
 		c := candidate{node: node, take: min(room, most), room: room, since: l.at[i]}
 		c.used = !slices.Equal(free, t.capacity[node])
-		for ; i > 0 && l.vector(i-1, t.width).PodsUpTo(s.Each, room) >= room; i-- {
+		for ; i > 0 && s.room(l.vector(i-1, t.width), room) >= room; i-- {
 			c.since = l.at[i-1]
 		}
 		found = append(found, c)

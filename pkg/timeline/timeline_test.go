@@ -55,6 +55,11 @@ func (t *twin) pods(node int, s timeline.Set, span timeline.Span) int {
 			for n > 0 && t.free[node][at].Pods(s.Each) < n {
 				n--
 			}
+			for r := range s.Spare {
+				if s.Spare[r] > 0 && t.free[node][at][r] < s.Spare[r] {
+					n = 0
+				}
+			}
 		}
 	}
 	return n
@@ -92,6 +97,9 @@ func sets(t *rapid.T, nodes int) timeline.Set {
 	s := timeline.Set{
 		Pods: rapid.IntRange(1, 6).Draw(t, "pods"), PerNode: rapid.IntRange(0, 3).Draw(t, "per node"),
 		Each: vectors(t, "need", 4),
+	}
+	if rapid.IntRange(0, 3).Draw(t, "spares") == 0 {
+		s.Spare = vectors(t, "spare", 8)
 	}
 	for i := range nodes {
 		if rapid.IntRange(0, 4).Draw(t, "masked") > 0 {
