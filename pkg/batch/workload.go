@@ -43,6 +43,7 @@ type Workload struct {
 	Finished     *End        // not nil when the end is on record
 	PodsReady    *bool       // what its PodsReady condition says of this run; nil: it was never ready
 	HeldBy       string      // what its PodsReady condition says keeps its pods from their nodes; empty: nothing
+	HeldSince    time.Time   // since when HeldBy has been something; zero: it is nothing, or not known
 	TakenBack    string      // while it waits: why its last run was taken back, in words; empty: it was not
 	LastVerdict  *Verdict    // what its Pending condition says now; nil: nothing yet
 }

@@ -84,12 +84,15 @@ func (p *pass) fault(s *batch.Started) (cause batch.Cause, by string) {
 	if s.Suspended {
 		return batch.CauseSuspended, "somebody suspended its owner while it ran"
 	}
+	if s.Owner != nil && s.Owner.Fixed || p.Policy.StartTimeout <= 0 {
+		return "", "" // it can't be started again; its late start is waited for
+	}
 	if s.Workload.PodsReady != nil {
-		return "", "" // it has started; a pod that is replaced later is another matter
+		return p.lost(s)
 	}
 	needs := s.Needs()
 	limit := s.Workload.Allocation.Start.Add(p.Policy.StartTimeout)
-	if s.Live+s.Ended() >= needs || p.Policy.StartTimeout <= 0 {
+	if s.Live+s.Ended() >= needs {
 		return "", ""
 	}
 	if p.now.Before(limit) {
@@ -102,6 +105,23 @@ func (p *pass) fault(s *batch.Started) (cause batch.Cause, by string) {
 		text += "; " + s.HeldBy
 	}
 	return batch.CauseStartTimeout, text
+}
+
+// lost says why a run that was ready must be taken back: a pod that replaces a
+// lost one can't go to its place, because the node is gone or takes nothing new.
+// A gang that can't be whole again would run in part until its deadline. A pod
+// that does not exist is another matter: its owner makes it again in its time.
+func (p *pass) lost(s *batch.Started) (cause batch.Cause, by string) {
+	since := s.Workload.HeldSince
+	if *s.Workload.PodsReady || s.HeldBy == "" || since.IsZero() {
+		return "", ""
+	}
+	if limit := since.Add(p.Policy.StartTimeout); p.now.Before(limit) {
+		p.wake(limit)
+		return "", ""
+	}
+	return batch.CauseStartTimeout, fmt.Sprintf("a pod that was lost could not be replaced within %s; %s",
+		batch.FormatDuration(p.Policy.StartTimeout), s.HeldBy)
 }
 
 // evict takes an allocation back. If no pod was ever made there is nothing to
@@ -133,7 +153,7 @@ func (p *pass) requeue(s *batch.Started, e *batch.Eviction) {
 
 	w.Restarts, w.RequeueAfter = d.Restarts, d.RequeueAfter
 	w.Allocation, w.Eviction, w.PodsReady, w.LastVerdict = nil, nil, nil, nil
-	w.TakenBack, w.HeldBy = e.By, ""
+	w.TakenBack, w.HeldBy, w.HeldSince = e.By, "", time.Time{}
 	w.Promise = time.Time{}
 	p.waiting = append(p.waiting, &batch.Waiting{Workload: &w, Owner: s.Owner, Shape: batch.Shape(w.PodSets)})
 }

@@ -32,7 +32,12 @@ func (s *State) issue(plan batch.Plan) {
 	}
 	for _, d := range plan.Ready {
 		s.change(d.ID, func(_ *record, w *batch.Workload) {
-			w.HeldBy = d.HeldBy
+			switch w.HeldBy = d.HeldBy; {
+			case d.HeldBy == "":
+				w.HeldSince = time.Time{}
+			case w.HeldSince.IsZero():
+				w.HeldSince = plan.At
+			}
 			if d.Ready || w.PodsReady != nil { // never ready is nil, and not false
 				w.PodsReady = &d.Ready
 			}
@@ -63,7 +68,7 @@ func start(r *record, w *batch.Workload, d batch.StartDecision) {
 	r.held, r.refused, r.trusted = nil, "", false
 	w.Allocation = &d.Allocation
 	w.Promise, w.RequeueAfter, w.PodsReady, w.LastVerdict = time.Time{}, time.Time{}, nil, nil
-	w.HeldBy, w.TakenBack = "", ""
+	w.HeldBy, w.HeldSince, w.TakenBack = "", time.Time{}, ""
 }
 
 func requeue(r *record, w *batch.Workload, d batch.RequeueDecision) {
@@ -75,7 +80,8 @@ func requeue(r *record, w *batch.Workload, d batch.RequeueDecision) {
 	if w.Eviction != nil {
 		w.TakenBack = w.Eviction.By
 	}
-	w.Allocation, w.Eviction, w.HeldBy = nil, nil, ""
+	w.Allocation, w.Eviction = nil, nil
+	w.HeldBy, w.HeldSince = "", time.Time{}
 	w.Promise, w.PodsReady, w.LastVerdict = time.Time{}, nil, nil
 }
 
@@ -86,7 +92,8 @@ func (s *State) undoStart(e batch.AdmitFailed) {
 		return
 	}
 	w := *r.workload
-	w.Allocation, w.PodsReady, w.HeldBy = nil, nil, ""
+	w.Allocation, w.PodsReady = nil, nil
+	w.HeldBy, w.HeldSince = "", time.Time{}
 	w.TakenBack = r.before.TakenBack
 	w.Promise, w.RequeueAfter, w.LastVerdict = r.before.Promise, r.before.RequeueAfter, r.before.LastVerdict
 	r.before, r.refused, r.trusted = nil, "", false

@@ -159,14 +159,14 @@ func keepDecisions(seen, ours *batch.Workload) {
 	seen.Restarts, seen.RequeueAfter = ours.Restarts, ours.RequeueAfter
 	seen.Allocation, seen.Eviction, seen.Finished = ours.Allocation, ours.Eviction, ours.Finished
 	seen.Promise, seen.LastVerdict, seen.PodsReady = ours.Promise, ours.LastVerdict, ours.PodsReady
-	seen.HeldBy, seen.TakenBack = ours.HeldBy, ours.TakenBack
+	seen.HeldBy, seen.HeldSince, seen.TakenBack = ours.HeldBy, ours.HeldSince, ours.TakenBack
 }
 
 // keepAnswers keeps what we have said of a workload at the same stage: it may
 // still be on its way to the API server, and nobody else says anything there.
 func keepAnswers(seen, ours *batch.Workload) {
 	seen.LastVerdict, seen.Promise = ours.LastVerdict, ours.Promise
-	seen.HeldBy, seen.TakenBack = ours.HeldBy, ours.TakenBack
+	seen.HeldBy, seen.HeldSince, seen.TakenBack = ours.HeldBy, ours.HeldSince, ours.TakenBack
 	if ours.PodsReady != nil {
 		seen.PodsReady = ours.PodsReady
 	}
