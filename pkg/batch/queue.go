@@ -32,6 +32,10 @@ type Queue struct {
 	// Exclusive gives every workload of the queue whole nodes; empty: None.
 	Exclusive Exclusive
 
+	// MinNodes and MaxNodes bound the fewest nodes that a workload needs when
+	// all nodes of the flavor are empty, also those that are away just now: what
+	// is asked for, and not how it happens to be spread. MaxPods bounds its pods.
+	// Elastic sets count with their fewest pods, and grow within the bounds.
 	MinNodes, MaxNodes, MaxPods int // 0: no bound
 
 	// Access picks the namespaces that may use the queue; nil: all.

@@ -78,6 +78,14 @@ func NewCatalog(names []ResourceName) Catalog {
 // Len is the number of resources, and so of amounts in a Vector.
 func (c Catalog) Len() int { return len(c.names) }
 
+// Index is where a resource lies in a Vector; below zero: nowhere.
+func (c Catalog) Index(name ResourceName) int {
+	if i, ok := c.index[name]; ok {
+		return i
+	}
+	return -1
+}
+
 // Name is the resource at an index.
 func (c Catalog) Name(i int) ResourceName { return c.names[i] }
 

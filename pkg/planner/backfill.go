@@ -273,7 +273,7 @@ func (p *pass) keep(c *contender, how manner, from timeline.Time) bool {
 		return true
 	}
 	for i := range c.options {
-		if place, ok := p.full.At(c.need(i), start); ok {
+		if place, ok := p.at(p.full, c.need(i), start); ok {
 			c.settle(i, place)
 			p.full.Hold(place)
 			return true

@@ -71,7 +71,7 @@ func (p *pass) grown(c *contender) (place timeline.Place, most bool) {
 		low, high := need.Sets[i].Pods, room+1
 		for high-low > 1 { // low fits, high does not
 			need.Sets[i].Pods = low + (high-low)/2
-			larger, ok := p.full.At(need, p.from)
+			larger, ok := p.at(p.full, need, p.from)
 			if ok && within(nodesOf(larger), c.queue) {
 				low, place = need.Sets[i].Pods, larger
 			} else {

@@ -212,6 +212,7 @@ func (p *pass) sooner(c *contender, f floors, in timeline.Span) (option int, pla
 		}
 		earlier, found := p.full.Earliest(c.need(i), from, in.Till)
 		if found {
+			earlier = p.keepWhole(c.options[i].sets, earlier)
 			option, place, ok, in.Till = i, earlier, true, earlier.From
 		}
 		if f != nil && in.From <= known {

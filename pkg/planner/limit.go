@@ -91,17 +91,17 @@ func (p *pass) longest(c *contender, option int) (best timeline.Place, ok bool) 
 	if need.Long < c.key.least {
 		return timeline.Place{}, false
 	}
-	if best, ok = p.full.At(need, p.from); ok || need.Long == c.key.least {
+	if best, ok = p.at(p.full, need, p.from); ok || need.Long == c.key.least {
 		return best, ok
 	}
 	low, high := c.key.least, min(need.Long, limitMax)
 	need.Long = low
-	if best, ok = p.full.At(need, p.from); !ok {
+	if best, ok = p.at(p.full, need, p.from); !ok {
 		return timeline.Place{}, false
 	}
 	for high-low > 1 { // low fits, high does not
 		need.Long = low + (high-low)/2
-		if place, ok := p.full.At(need, p.from); ok {
+		if place, ok := p.at(p.full, need, p.from); ok {
 			low, best = need.Long, place
 		} else {
 			high = need.Long

@@ -201,4 +201,3 @@ func (p *pass) gate(w *batch.Workload, q *batch.Queue) batch.Verdict {
 	}
 	return batch.Verdict{}
 }
-

@@ -38,8 +38,8 @@ type pass struct {
 	begun   map[batch.WorkloadID]bool // those that start in this plan
 	used    slots                     // members of arrays that run or take part
 	kin     *kin                      // who depends on whom; nil: nobody has asked
-	line    *timeline.Timeline // what runs or starts now; no planned starts
-	full    *timeline.Timeline // with planned starts
+	line    *timeline.Timeline        // what runs or starts now; no planned starts
+	full    *timeline.Timeline        // with planned starts
 }
 
 func newPass(snapshot batch.Snapshot, now time.Time) *pass {
@@ -151,6 +151,9 @@ func (p *pass) allocation(c *contender) batch.Allocation {
 		a.PodSets[i] = batch.Placement{PodSet: sets[i].Name, Hosts: make([]batch.NodeName, 0, sets[i].Count)}
 	}
 	for _, seat := range c.place.Seats {
+		if seat.Set == seatWhole {
+			continue
+		}
 		for range seat.Pods {
 			a.PodSets[seat.Set].Hosts = append(a.PodSets[seat.Set].Hosts, p.Nodes[seat.Node].Node.Name)
 		}

@@ -35,6 +35,7 @@ func (p *pass) recall(c *contender) *kept {
 		}
 		place.Seats = append(place.Seats, seats...)
 	}
+	place = p.keepWhole(c.options[option].sets, place)
 	return &kept{record: c, option: option, place: place}
 }
 
@@ -85,7 +86,7 @@ func (p *pass) remember(waiting []*contender) {
 	for _, c := range unknown {
 		c.kept = nil
 		for i := range c.options {
-			if place, ok := scratch.At(c.need(i), max(c.promise, p.from)); ok {
+			if place, ok := p.at(scratch, c.need(i), max(c.promise, p.from)); ok {
 				scratch.Hold(place)
 				c.kept = &kept{record: c, option: i, place: place}
 				break

@@ -102,22 +102,33 @@ func (p *pass) enoughInTotal(need timeline.Need) bool {
 	return free.Pods(asked) > 0
 }
 
+// totals are what is free of the nodes that would do, and what is asked for.
+// Nodes that are not shared, or where whole ones are asked for are not empty,
+// have nothing free.
 func (p *pass) totals(need timeline.Need) (free, asked batch.Vector) {
 	asked = make(batch.Vector, p.fleet.catalog.Len())
 	free = make(batch.Vector, p.fleet.catalog.Len())
 	seen := make([]bool, len(p.Nodes))
+	span := timeline.SpanOf(p.from, 1)
 	for i := range need.Sets {
-		asked.Sub(need.Sets[i].Each, -need.Sets[i].Pods)
-		for _, node := range need.Sets[i].Nodes {
+		set := &need.Sets[i]
+		asked.Sub(set.Each, -set.Pods)
+		for _, node := range set.Nodes {
 			if seen[node] {
 				continue
 			}
 			seen[node] = true
-			span := timeline.SpanOf(p.from, 1)
-			for r, amount := range p.line.Free(int(node), span) {
+			has := p.line.Free(int(node), span)
+			if w := p.fleet.whole; w >= 0 && (has[w] <= 0 || (set.Spare != nil && has[w] < wholeNode)) {
+				continue
+			}
+			for r, amount := range has {
 				free[r] += max(amount, 0)
 			}
 		}
+	}
+	if w := p.fleet.whole; w >= 0 {
+		asked[w], free[w] = 0, 0
 	}
 	return free, asked
 }
