@@ -20,7 +20,7 @@ To see your work: kubectl get qw`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(replayCommand(), simulateCommand(), versionCommand(version))
+	root.AddCommand(explainCommand(), replayCommand(), simulateCommand(), versionCommand(version))
 	return root
 }
 

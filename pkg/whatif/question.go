@@ -68,7 +68,7 @@ func (w *World) Ask(id batch.WorkloadID) (Answer, bool) {
 	is := outcomeOf(plan, id)
 	out.StartsNow, out.Verdict = is.startsNow, is.verdict
 	if is.hold != nil {
-		out.Nodes = nodesOf(is.hold)
+		out.Nodes = Nodes(is.hold)
 		out.Waits = w.obstacles(plan, is.hold, id)
 	} else if !is.startsNow && is.verdict.Reason.TakesPart() {
 		out.Waits = w.endless()
@@ -104,7 +104,8 @@ func outcomeOf(plan batch.Plan, id batch.WorkloadID) outcome {
 	return out
 }
 
-func nodesOf(a *batch.Allocation) []batch.NodeName {
+// Nodes are the nodes of an allocation, each once.
+func Nodes(a *batch.Allocation) []batch.NodeName {
 	var names []batch.NodeName
 	for _, placement := range a.PodSets {
 		names = append(names, placement.Hosts...)
@@ -116,7 +117,7 @@ func nodesOf(a *batch.Allocation) []batch.NodeName {
 // obstacles are those on the nodes of a planned start that end before it.
 func (w *World) obstacles(plan batch.Plan, hold *batch.Allocation, id batch.WorkloadID) []Obstacle {
 	on := map[batch.NodeName]bool{}
-	for _, name := range nodesOf(hold) {
+	for _, name := range Nodes(hold) {
 		on[name] = true
 	}
 	found := map[string]Obstacle{}
@@ -144,7 +145,7 @@ func (w *World) obstacles(plan batch.Plan, hold *batch.Allocation, id batch.Work
 }
 
 func shares(a *batch.Allocation, on map[batch.NodeName]bool) bool {
-	for _, name := range nodesOf(a) {
+	for _, name := range Nodes(a) {
 		if on[name] {
 			return true
 		}

@@ -1,0 +1,135 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/berth-dev/berth/apis/berth/v1alpha1"
+	"github.com/berth-dev/berth/pkg/batch"
+	"github.com/berth-dev/berth/pkg/convert"
+	"github.com/berth-dev/berth/pkg/live"
+	"github.com/berth-dev/berth/pkg/whatif"
+)
+
+func explainCommand() *cobra.Command {
+	cluster := newClusterFlags()
+	cmd := &cobra.Command{
+		Use:   "explain JOB",
+		Short: "Say why a job waits, for whom and until when, and what would let it start sooner",
+		Long: `Say why a job waits, for whom and until when, and what would let it start sooner:
+a shorter walltime, fewer pods, another queue. The answers are found by planning
+on a copy of the cluster as it is now, with the controller's own planner.
+
+JOB is the name of a Job, of a bare Pod, or of a QueuedWorkload. You need the
+right to list what a plan is made from: nodes, pods, jobs and Berth's objects.`,
+		Example: "  kubectl berth explain train -n team-a",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			reader, namespace, err := cluster.reader()
+			if err != nil {
+				return err
+			}
+			return explainJob(cmd.Context(), explainInput{
+				reader: reader, clock: clock.RealClock{}, namespace: namespace, name: args[0], out: cmd.OutOrStdout(),
+			})
+		},
+	}
+	cluster.add(cmd.Flags())
+	return cmd
+}
+
+// explainInput is what explain needs of its surroundings.
+type explainInput struct {
+	reader          client.Reader
+	clock           clock.PassiveClock
+	namespace, name string
+	out             io.Writer
+}
+
+func explainJob(ctx context.Context, in explainInput) error {
+	workload, err := findWorkload(ctx, in)
+	if err != nil {
+		return err
+	}
+	if done := told(workload, in); done {
+		return nil
+	}
+	world := whatif.New(in.clock.Now())
+	if err := live.Lists(ctx, in.reader, in.clock, world.Observe); err != nil {
+		return fmt.Errorf("%w\nexplain plans on a copy of the cluster and has to read it; the job itself says: %s", err, ownWords(workload))
+	}
+	answer, waits := world.Ask(convert.WorkloadID(workload.Namespace, workload.Name))
+	if !waits {
+		fmt.Fprintf(in.out, "%s/%s is not waiting any more\n", in.namespace, in.name)
+		return nil
+	}
+	printAnswer(in.out, answer)
+	return nil
+}
+
+// findWorkload finds the newest QueuedWorkload of a name or of its owner's.
+func findWorkload(ctx context.Context, in explainInput) (*v1alpha1.QueuedWorkload, error) {
+	var list v1alpha1.QueuedWorkloadList
+	if err := in.reader.List(ctx, &list, client.InNamespace(in.namespace)); err != nil {
+		return nil, fmt.Errorf("list queuedworkloads: %w", err)
+	}
+	var found *v1alpha1.QueuedWorkload
+	for i := range list.Items {
+		qw := &list.Items[i]
+		if qw.Name != in.name && convert.Workload(qw).Name != in.name {
+			continue
+		}
+		if found == nil || found.CreationTimestamp.Before(&qw.CreationTimestamp) {
+			found = qw
+		}
+	}
+	if found == nil {
+		return nil, fmt.Errorf("nothing of the name %q is queued in namespace %s; what is: kubectl get qw -n %s", in.name, in.namespace, in.namespace)
+	}
+	return found, nil
+}
+
+// told says whether there is nothing to plan: the workload runs, or has ended.
+func told(qw *v1alpha1.QueuedWorkload, in explainInput) bool {
+	workload := convert.Workload(qw)
+	switch {
+	case workload.Finished != nil:
+		fmt.Fprintf(in.out, "%s/%s has ended: %s at %s. %s\n", in.namespace, workload.Name, workload.Finished.State,
+			clockText(workload.Finished.Time, in.clock.Now()), workload.Finished.Message)
+	case workload.Allocation != nil:
+		a := workload.Allocation
+		fmt.Fprintf(in.out, "%s/%s has been started at %s in ClusterQueue %s, on %s; it may run until %s\n", in.namespace, workload.Name,
+			clockText(a.Start, in.clock.Now()), a.Queue, nodesText(whatif.Nodes(a)), orNever(clockText(a.Deadline, in.clock.Now())))
+	default:
+		return false
+	}
+	return true
+}
+
+// ownWords is what stands in the workload's own status.
+func ownWords(qw *v1alpha1.QueuedWorkload) string {
+	v := convert.Workload(qw).LastVerdict
+	if v == nil {
+		return "nothing yet"
+	}
+	return string(v.Reason) + ": " + v.Message
+}
+
+func nodesText(names []batch.NodeName) string {
+	const most = 8
+	var parts []string
+	for i, name := range names {
+		if i == most {
+			parts = append(parts, fmt.Sprintf("%d more", len(names)-most))
+			break
+		}
+		parts = append(parts, string(name))
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,70 @@
+package live
+
+import (
+	"context"
+	"fmt"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/berth-dev/berth/apis/berth/v1alpha1"
+	"github.com/berth-dev/berth/pkg/batch"
+)
+
+// Lists hands on all that exists now, once, as the events that an Intake would
+// make of it: for those who ask what the controller would plan, and watch
+// nothing. The error names the kind that could not be listed.
+func Lists(ctx context.Context, reader client.Reader, wall clock.PassiveClock, observe func(batch.Event)) error {
+	i := NewIntake(nil, wall, observe)
+	observe(batch.PolicyObserved{Policy: batch.DefaultPolicy()})
+	for _, one := range []struct {
+		kind string
+		list func() error
+	}{
+		{"namespaces", func() error {
+			return each(ctx, reader, &corev1.NamespaceList{}, func(l *corev1.NamespaceList) []corev1.Namespace { return l.Items }, i.namespace)
+		}},
+		{"nodes", func() error {
+			return each(ctx, reader, &corev1.NodeList{}, func(l *corev1.NodeList) []corev1.Node { return l.Items }, i.node)
+		}},
+		{"pods", func() error {
+			return each(ctx, reader, &corev1.PodList{}, func(l *corev1.PodList) []corev1.Pod { return l.Items }, i.pod)
+		}},
+		{"schedulingpolicies", func() error {
+			return each(ctx, reader, &v1alpha1.SchedulingPolicyList{}, func(l *v1alpha1.SchedulingPolicyList) []v1alpha1.SchedulingPolicy { return l.Items }, i.policy(ctx))
+		}},
+		{"resourceflavors", func() error {
+			return each(ctx, reader, &v1alpha1.ResourceFlavorList{}, func(l *v1alpha1.ResourceFlavorList) []v1alpha1.ResourceFlavor { return l.Items }, i.flavor)
+		}},
+		{"clusterqueues", func() error {
+			return each(ctx, reader, &v1alpha1.ClusterQueueList{}, func(l *v1alpha1.ClusterQueueList) []v1alpha1.ClusterQueue { return l.Items }, i.queue(ctx))
+		}},
+		{"localqueues", func() error {
+			return each(ctx, reader, &v1alpha1.LocalQueueList{}, func(l *v1alpha1.LocalQueueList) []v1alpha1.LocalQueue { return l.Items }, i.localQueue)
+		}},
+		{"jobs", func() error {
+			return each(ctx, reader, &batchv1.JobList{}, func(l *batchv1.JobList) []batchv1.Job { return l.Items }, i.job)
+		}},
+		{"queuedworkloads", func() error {
+			return each(ctx, reader, &v1alpha1.QueuedWorkloadList{}, func(l *v1alpha1.QueuedWorkloadList) []v1alpha1.QueuedWorkload { return l.Items }, i.workload)
+		}},
+	} {
+		if err := one.list(); err != nil {
+			return fmt.Errorf("list %s: %w", one.kind, err)
+		}
+	}
+	return nil
+}
+
+func each[L client.ObjectList, T any](ctx context.Context, reader client.Reader, list L, items func(L) []T, take func(*T)) error {
+	if err := reader.List(ctx, list); err != nil {
+		return err
+	}
+	all := items(list)
+	for k := range all {
+		take(&all[k])
+	}
+	return nil
+}

@@ -1,0 +1,155 @@
+package whatif_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/berth-dev/berth/pkg/batch"
+	"github.com/berth-dev/berth/pkg/whatif"
+)
+
+var zero = time.Date(2026, 3, 2, 8, 0, 0, 0, time.UTC)
+
+func at(minute int) time.Time { return zero.Add(time.Duration(minute) * time.Minute) }
+
+func minutes(n int) batch.Walltime { return batch.Walltime(time.Duration(n) * time.Minute) }
+
+// world has nodes n1..nN of 8 GPUs, two queues of which one is in front, and
+// LocalQueues to them.
+func world(nodes ...string) *whatif.World {
+	w := whatif.New(zero)
+	for _, name := range nodes {
+		w.Observe(batch.NodeObserved{Node: batch.Node{Name: batch.NodeName(name), Ready: true, Capacity: batch.Resources{
+			batch.ResourceGPU: 8, batch.ResourcePods: 110,
+		}}})
+	}
+	for name, tier := range map[batch.QueueName]int32{"slow": 1, "fast": 5} {
+		w.Observe(batch.QueueObserved{Queue: batch.Queue{Name: name, State: batch.QueueUp, Tier: tier}})
+		w.Observe(batch.LocalQueueObserved{LocalQueue: batch.LocalQueue{
+			Name: "ns/" + batch.LocalQueueName(name), Queues: []batch.QueueName{name},
+		}})
+	}
+	return w
+}
+
+func workload(name string, pods int, walltime batch.Walltime) batch.Workload {
+	return batch.Workload{
+		ID: batch.WorkloadID("ns/" + name), UID: name, Namespace: "ns", Name: name, LocalQueue: "ns/slow", Walltime: walltime, QueuedAt: zero,
+		PodSets: []batch.PodSet{{Name: "main", Count: pods, Requests: batch.Resources{batch.ResourceGPU: 8, batch.ResourcePods: 1}}},
+	}
+}
+
+func runs(w *whatif.World, name string, until int, hosts ...batch.NodeName) {
+	is := workload(name, len(hosts), minutes(until))
+	is.Allocation = &batch.Allocation{Queue: "slow", Start: zero, PodSets: []batch.Placement{{PodSet: "main", Hosts: hosts}}}
+	if until > 0 {
+		is.Allocation.Deadline = at(until)
+	}
+	ready := true
+	is.PodsReady = &ready
+	w.Observe(batch.OwnerObserved{ID: is.ID, Owner: batch.Owner{Started: true}})
+	w.Observe(batch.WorkloadObserved{Workload: is})
+}
+
+func waits(w *whatif.World, is batch.Workload) {
+	w.Observe(batch.OwnerObserved{ID: is.ID, Owner: batch.Owner{Suspended: true}})
+	w.Observe(batch.WorkloadObserved{Workload: is})
+}
+
+func ask(t *testing.T, w *whatif.World, id batch.WorkloadID) whatif.Answer {
+	t.Helper()
+	answer, ok := w.Ask(id)
+	if !ok {
+		t.Fatalf("%s does not wait", id)
+	}
+	return answer
+}
+
+func TestItSaysForWhomAndUntilWhen(t *testing.T) {
+	t.Parallel()
+	w := world("n1", "n2")
+	runs(w, "short", 30, "n1")
+	runs(w, "long", 90, "n2")
+	waits(w, workload("gang", 2, minutes(60)))
+	answer := ask(t, w, "ns/gang")
+	want := []whatif.Obstacle{{Name: "ns/short", Until: at(30)}, {Name: "ns/long", Until: at(90)}}
+	if diff := cmp.Diff(want, answer.Waits); diff != "" {
+		t.Errorf("waits for (-want +got):\n%s", diff)
+	}
+	if v := answer.Verdict; v.Reason != batch.ReasonResources || !v.PlannedStart.Equal(at(90)) || v.Position != 1 {
+		t.Errorf("verdict %+v", v)
+	}
+}
+
+func TestAShorterWalltimeIsTheLongestThatFitsTheGap(t *testing.T) {
+	t.Parallel()
+	w := world("n1", "n2")
+	runs(w, "r", 45, "n1")
+	gang := workload("gang", 2, minutes(60))
+	gang.Priority = 10
+	waits(w, gang)
+	waits(w, workload("single", 1, minutes(60)))
+	answer := ask(t, w, "ns/single")
+	want := []whatif.Change{
+		{Kind: whatif.ShorterWalltime, Walltime: minutes(45), Start: zero},
+		{Kind: whatif.OtherQueue, Queue: "ns/fast", Start: zero},
+	}
+	if diff := cmp.Diff(want, answer.Sooner); diff != "" {
+		t.Errorf("sooner (-want +got):\n%s", diff)
+	}
+	if len(answer.Waits) != 2 || !answer.Waits[1].Planned || answer.Waits[1].Name != "ns/gang" {
+		t.Errorf("waits for %+v, the last of them the planned gang", answer.Waits)
+	}
+}
+
+func TestFewerPodsAreAsManyAsFit(t *testing.T) {
+	t.Parallel()
+	w := world("n1", "n2", "n3", "n4")
+	runs(w, "r", 45, "n1")
+	waits(w, workload("gang", 4, minutes(60)))
+	answer := ask(t, w, "ns/gang")
+	want := []whatif.Change{{Kind: whatif.FewerPods, Pods: 3, Start: zero}}
+	if diff := cmp.Diff(want, answer.Sooner); diff != "" {
+		t.Errorf("sooner (-want +got):\n%s", diff)
+	}
+}
+
+func TestBehindEndlessWorkNothingHelps(t *testing.T) {
+	t.Parallel()
+	w := world("n1")
+	runs(w, "endless", 0, "n1")
+	waits(w, workload("next", 1, minutes(60)))
+	answer := ask(t, w, "ns/next")
+	if diff := cmp.Diff([]whatif.Obstacle{{Name: "ns/endless"}}, answer.Waits); diff != "" {
+		t.Errorf("waits for (-want +got):\n%s", diff)
+	}
+	if len(answer.Sooner) != 0 || !answer.Verdict.PlannedStart.IsZero() {
+		t.Errorf("%+v", answer)
+	}
+}
+
+func TestWhatRunsOrIsGoneDoesNotWait(t *testing.T) {
+	t.Parallel()
+	w := world("n1")
+	runs(w, "r", 30, "n1")
+	for _, id := range []batch.WorkloadID{"ns/r", "ns/nobody"} {
+		if answer, waits := w.Ask(id); waits {
+			t.Errorf("%s: %+v", id, answer)
+		}
+	}
+}
+
+// Asking changes nothing: the same question has the same answer.
+func TestAskingChangesNothing(t *testing.T) {
+	t.Parallel()
+	w := world("n1", "n2")
+	runs(w, "r", 45, "n1")
+	waits(w, workload("gang", 2, minutes(60)))
+	waits(w, workload("single", 1, minutes(60)))
+	once, twice := ask(t, w, "ns/single"), ask(t, w, "ns/single")
+	if diff := cmp.Diff(once, twice); diff != "" {
+		t.Errorf("(-once +twice):\n%s", diff)
+	}
+}
