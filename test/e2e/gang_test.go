@@ -98,6 +98,7 @@ func TestReplacedPodTakesThePlaceOfItsIndex(t *testing.T) {
 	team := newTeam(t, nodes(3, 8))
 	gang := team.submit(job("gang", pods(3), gpus(8), walltime("1h"), func(j *batchv1.Job) { j.Spec.BackoffLimit = new(int32(3)) }))
 	gang.mustRun()
+	team.inspector.expectLosses(team.name, 30*time.Second)
 	before, hosts := gang.pods(), gang.hosts()
 	lost := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: team.name, Name: before[1].Name}}
 	team.remove(lost)

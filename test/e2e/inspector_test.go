@@ -38,9 +38,10 @@ type inspector struct {
 	mu       sync.Mutex
 	findings []finding
 	known    map[string]bool
-	retired  map[string]bool      // namespaces and nodes that are being taken away
-	since    map[string]time.Time // when something tolerable began
-	pardon   time.Time            // until then nobody decides: the controller was stopped
+	retired  map[string]bool          // namespaces and nodes that are being taken away
+	recovery map[string]time.Duration // by namespace, where pods are lost on purpose
+	since    map[string]time.Time     // when something tolerable began
+	pardon   time.Time                // until then nobody decides: the controller was stopped
 	looks    int
 }
 
@@ -57,7 +58,7 @@ func (f finding) String() string {
 }
 
 func newInspector(h *history) *inspector {
-	return &inspector{history: h, known: map[string]bool{}, retired: map[string]bool{}, since: map[string]time.Time{}}
+	return &inspector{history: h, known: map[string]bool{}, retired: map[string]bool{}, recovery: map[string]time.Duration{}, since: map[string]time.Time{}}
 }
 
 func (i *inspector) run(ctx context.Context) {
@@ -73,6 +74,21 @@ func (i *inspector) run(ctx context.Context) {
 			i.find("inspector", err.Error())
 		}
 	}
+}
+
+// expectLosses says that gangs of a namespace will lose pods, and how long it
+// may take until they are whole again: the Job controller alone waits for 10
+// seconds before it replaces a pod.
+func (i *inspector) expectLosses(namespace string, recovery time.Duration) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.recovery[namespace] = recovery
+}
+
+func (i *inspector) recoveryOf(namespace string) time.Duration {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return max(startUp, i.recovery[namespace])
 }
 
 // excuse tells the inspector that nothing is decided for some time.
@@ -152,7 +168,7 @@ func (i *inspector) lookAtWorkloads(workloads []v1alpha1.QueuedWorkload, pods []
 		held, text := countPods(byOwner[owner.UID])
 		want := int(*qw.Spec.PodSets[0].Count)
 		partly := running(qw) && held > 0 && held < want
-		i.hold(qw, "partly", partly, now, startUp, fmt.Sprintf("runs in part: %s of %d pods", text, want))
+		i.hold(qw, "partly", partly, now, i.recoveryOf(qw.Namespace), fmt.Sprintf("runs in part: %s of %d pods", text, want))
 	}
 }
 
