@@ -152,8 +152,22 @@ type QueueAccess struct {
 	NamespaceSelector *metav1.LabelSelector `json:"namespaceSelector,omitempty"`
 }
 
+// PreemptionMode says what happens to work whose place is taken.
+// +kubebuilder:validation:Enum=Never
+type PreemptionMode string
+
+// PreemptNever lets work run to its end.
+const PreemptNever PreemptionMode = "Never"
+
 // QueuePreemption says how work of a queue is ended before its time.
 type QueuePreemption struct {
+	// mode says what happens to the queue's work when somebody may take its
+	// place: Never (it runs to its end). This version preempts nobody, so
+	// there is no other. Left out: Never.
+	// +optional
+	// +default="Never"
+	Mode PreemptionMode `json:"mode,omitempty"`
+
 	// grace is the time from the notice to the kill. The admission policy
 	// raises terminationGracePeriodSeconds of each Job to it on creation, the
 	// only time at which that can be done. Left out: the pods' own grace.
