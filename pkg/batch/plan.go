@@ -33,6 +33,9 @@ type Plan struct {
 	Wake time.Time
 
 	Stats Stats
+
+	// Carried is for the next plan; state puts it into the next snapshot.
+	Carried Carried `json:"-"`
 }
 
 // Empty says whether the plan changes nothing.

@@ -16,6 +16,9 @@ type Snapshot struct {
 	// Fates are what is known of those that waiting work depends on, by index
 	// where they are members of an array; a name that is not known has none.
 	Fates map[DependencyName][]Fate
+
+	// Carried is what the last plan that was carried out has left.
+	Carried Carried
 }
 
 // DependencyName is a name that others may depend on: of an owner, or of an
@@ -31,6 +34,20 @@ type Fate struct {
 	End     EndState // empty: it has not ended
 	Gone    bool     // its record was deleted; without an end on record that is Cancelled
 }
+
+// Carried is what a plan leaves for the next one, so that this need not find
+// out again what has not changed. What is in it is frozen, and the planner's
+// alone. It changes no decision: a plan without it is the same.
+type Carried struct{ left any }
+
+// Carry wraps what a plan leaves.
+func Carry(left any) Carried { return Carried{left: left} }
+
+// Value is what was left; nil: nothing.
+func (c Carried) Value() any { return c.left }
+
+// Equal is true: what is carried makes no difference.
+func (c Carried) Equal(Carried) bool { return true }
 
 // NodeView is a node and what sits on it.
 type NodeView struct {

@@ -96,7 +96,7 @@ func (p *pass) overlooked() []*contender {
 func (p *pass) startNow(c *contender) bool {
 	old := *c.claim
 	if old.at != nil {
-		p.full.Release(old.place)
+		p.giveBack(old.place)
 	}
 	for i := range c.options {
 		if place, ok := p.longest(c, i); ok {
@@ -124,7 +124,8 @@ func (p *pass) startNow(c *contender) bool {
 // more: each start makes room for one more planned start.
 func (p *pass) round() (started, changed bool) {
 	planned := p.keepPromises()
-	if !allKept(planned) {
+	filled := !allKept(planned)
+	if filled {
 		before := make([]timeline.Time, len(planned))
 		for i, c := range planned {
 			before[i] = c.promise
@@ -143,6 +144,9 @@ func (p *pass) round() (started, changed bool) {
 	}
 	if !started {
 		started = p.greedy(p.overlooked())
+	}
+	if filled {
+		p.endRound(planned)
 	}
 	return started, changed || started
 }
@@ -205,10 +209,16 @@ const (
 // place goes through the order once. It returns the contenders that may be
 // planned, and says whether all promises were kept.
 func (p *pass) place(how manner) (planned []*contender, kept bool) {
-	p.full = p.line.Clone()
+	p.full, p.gains, p.gainsOfKind = p.line.Clone(), nil, map[*kind]*kindGains{}
+	if how == afresh {
+		p.beginTrail()
+	}
 	for _, c := range p.order {
 		if !c.started {
 			c.at = nil
+		}
+		if c.fresh {
+			c.fresh, c.stuck.known = false, false
 		}
 	}
 	kept = true
@@ -222,14 +232,31 @@ func (p *pass) place(how manner) (planned []*contender, kept bool) {
 		}
 		if c.plannable() {
 			planned = append(planned, c)
-			kept = p.seat(c, how, seating{floors: floors, from: turns.of(c, p.from)}) && kept
+			kept = p.seatInTurn(c, how, seating{floors: floors, from: turns.of(c, p.from)}, kept) && kept
 			if !c.starts(p) {
 				allowance.spend(c)
 			}
+		} else if how == afresh {
+			p.stepOver(c)
 		}
 		turns.pass(c)
 	}
 	return planned, kept
+}
+
+// seatInTurn seats a contender, unless places are chosen anew and that has
+// failed already.
+func (p *pass) seatInTurn(c *contender, how manner, s seating, kept bool) bool {
+	if how == asBefore {
+		return p.seat(c, how, s)
+	}
+	if !kept {
+		p.stepOver(c)
+		return false
+	}
+	kept = p.seat(c, how, s)
+	p.step(c)
+	return kept
 }
 
 // seating is what binds the place of a contender, besides what is held.
@@ -248,6 +275,8 @@ func (p *pass) seat(c *contender, how manner, s seating) (kept bool) {
 		return true
 	case c.promise != 0 && !c.isLast():
 		return true // another of its queues may keep it
+	case c.promise != 0 && how == afresh:
+		return false
 	case c.promise != 0:
 		for _, r := range c.records {
 			if r.plannable() {
@@ -273,7 +302,7 @@ func (p *pass) keep(c *contender, how manner, from timeline.Time) bool {
 		return true
 	}
 	for i := range c.options {
-		if place, ok := p.at(p.full, c.need(i), start); ok {
+		if place, ok := p.look(c, i, lookAt{start: start, how: how}); ok {
 			c.settle(i, place)
 			p.full.Hold(place)
 			return true

@@ -43,6 +43,12 @@ type contender struct {
 	// bound is the field of the policy that keeps it from a planned start;
 	// empty: none does.
 	bound string
+
+	// What is known of before, so that it need not be found again.
+	seen  *seen
+	looks []timeline.Look // of this way through the order
+	stuck stuck
+	fresh bool // stuck since this way through the order
 }
 
 // kept is a placement from the plan before.

@@ -31,7 +31,7 @@ func (p *pass) growAll(planned []*contender) {
 		if !c.elastic() {
 			continue
 		}
-		p.full.Release(c.place)
+		p.giveBack(c.place)
 		place, most := p.grown(c)
 		if !most {
 			p.loosen(planned[i+1:])
@@ -46,7 +46,7 @@ func (p *pass) growAll(planned []*contender) {
 func (p *pass) loosen(lower []*contender) {
 	for _, c := range lower {
 		if c.at != nil && !c.started && c.promise == 0 {
-			p.full.Release(c.place)
+			p.giveBack(c.place)
 			c.at, c.loose, c.grown = nil, true, false
 		}
 	}

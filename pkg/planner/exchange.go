@@ -34,11 +34,16 @@ func (p *pass) exchangeAlike(group []*contender) {
 	if slices.IsSortedFunc(group, func(a, b *contender) int { return cmp.Compare(a.start(), b.start()) }) {
 		return
 	}
-	sorted := make([]kept, len(group))
-	for i, c := range group {
-		sorted[i] = kept{option: c.option, place: c.place}
+	type slot struct {
+		option int
+		place  timeline.Place
+		stuck  stuck
 	}
-	slices.SortStableFunc(sorted, func(a, b kept) int { return cmp.Compare(a.place.From, b.place.From) })
+	sorted := make([]slot, len(group))
+	for i, c := range group {
+		sorted[i] = slot{option: c.option, place: c.place, stuck: c.stuck}
+	}
+	slices.SortStableFunc(sorted, func(a, b slot) int { return cmp.Compare(a.place.From, b.place.From) })
 	for i, c := range group {
 		if c.promise != 0 && sorted[i].place.From > max(c.promise, p.from) {
 			return
@@ -46,5 +51,6 @@ func (p *pass) exchangeAlike(group []*contender) {
 	}
 	for i, c := range group {
 		c.settle(sorted[i].option, sorted[i].place)
+		c.stuck = sorted[i].stuck // they ask for the same
 	}
 }

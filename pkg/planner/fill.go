@@ -62,17 +62,20 @@ func (p *pass) earliest(c *contender, s seating) {
 		return
 	}
 	if c.at != nil {
-		p.full.Release(c.place)
+		p.giveBack(c.place)
 		p.lower(s.floors, c.place)
 	}
 	c.settle(option, place)
 	p.full.Hold(place)
+	p.stick(c)
+	c.fresh = true
 }
 
 // fill is the second way through a round: in order, each may move earlier into
 // space that nobody holds, again and again until nothing moves.
 func (p *pass) fill(waiting []*contender) {
 	f := floors{}
+	p.regain(waiting)
 	p.probe(waiting, f)
 	for range roundsMax {
 		moved := false
@@ -104,7 +107,7 @@ func (p *pass) probe(waiting []*contender, f floors) {
 	var groups []*group
 	byShape := map[*shape]*group{}
 	for _, c := range waiting {
-		if c.at == nil || c.starts(p) {
+		if c.at == nil || c.starts(p) || p.sticks(c) {
 			continue
 		}
 		g, ok := byShape[c.key.shape]
@@ -139,6 +142,9 @@ func (p *pass) advance(c *contender, s seating) bool {
 
 // move moves one contender to an earlier start for the whole of its walltime.
 func (p *pass) move(c *contender, s seating) bool {
+	if p.sticks(c) {
+		return false
+	}
 	in := timeline.Span{From: s.from, Till: timeline.Never}
 	if c.at != nil {
 		in.Till = c.start()
@@ -146,6 +152,7 @@ func (p *pass) move(c *contender, s seating) bool {
 	in = c.within(in)
 	option, place, ok := p.sooner(c, s.floors, in)
 	if !ok && (c.at == nil || in.From >= in.Till || !p.ownHelps(c)) {
+		p.stick(c)
 		return false
 	}
 	old := *c.claim
@@ -158,11 +165,12 @@ func (p *pass) move(c *contender, s seating) bool {
 		if ok {
 			in.From = min(in.From, place.From)
 		}
-		p.full.Release(old.place)
+		p.giveBack(old.place)
 		option, place, ok = p.sooner(c, nil, in)
 	}
 	if !ok {
 		p.full.Hold(old.place)
+		p.stick(c)
 		return false
 	}
 	c.settle(option, place)
@@ -178,7 +186,7 @@ func (p *pass) move(c *contender, s seating) bool {
 func (p *pass) shorten(c *contender, f floors) bool {
 	old := *c.claim
 	if old.at != nil {
-		p.full.Release(old.place)
+		p.giveBack(old.place)
 	}
 	var best timeline.Place
 	option := -1

@@ -69,6 +69,7 @@ func (p *pass) contender(k *claim, q *batch.Queue) (*contender, batch.Verdict) {
 		return nil, never
 	}
 	c.options, c.key.shape, c.key.long = s.options, s, c.long
+	p.recollect(c)
 	if kept := p.recall(c); kept != nil {
 		k.kept = kept
 	}
@@ -77,7 +78,7 @@ func (p *pass) contender(k *claim, q *batch.Queue) (*contender, batch.Verdict) {
 
 func (p *pass) shape(w *batch.Waiting, q *batch.Queue) *shape {
 	key := shapeKey{shape: w.Shape, door: p.fleet.door(q), whole: wantsWhole(w.Workload, q)}
-	s, ok := p.fleet.shapes[key]
+	s, ok := again(p.fleet.shapes, p.fleet.before.shapes, key)
 	if !ok {
 		s = p.newShape(request{sets: w.Workload.PodSets, queue: q, whole: key.whole})
 		s.pods = podsOf(w.Workload.PodSets)
@@ -99,7 +100,7 @@ func (f *fleet) kindOf(s *shape, sets []batch.PodSet, whole bool) *kind {
 	for _, o := range s.options {
 		key.door += fmt.Sprintf("%q ", o.flavor)
 	}
-	k, ok := f.kinds[key]
+	k, ok := again(f.kinds, f.before.kinds, key)
 	if !ok {
 		k = &kind{options: s.options}
 		f.kinds[key] = k
@@ -215,9 +216,9 @@ func (p *pass) try(r request, flavor *batch.Flavor) *attempt {
 		}
 	}
 	all, usable := timeline.Need{Sets: a.all, Long: timeline.Forever}, timeline.Need{Sets: a.usable, Long: timeline.Forever}
-	place, ok := p.fleet.empty.At(all, p.from)
+	place, ok := p.fleet.vacant().At(all, p.from)
 	if !ok && a.away {
-		place, ok = p.fleet.empty.At(usable, p.from) // several pod sets may by chance do better on fewer nodes
+		place, ok = p.fleet.vacant().At(usable, p.from) // several pod sets may by chance do better on fewer nodes
 	}
 	if !ok {
 		return a
@@ -226,7 +227,7 @@ func (p *pass) try(r request, flavor *batch.Flavor) *attempt {
 	if !a.away {
 		return a
 	}
-	if _, a.fits = p.fleet.empty.At(usable, p.from); !a.fits {
+	if _, a.fits = p.fleet.vacant().At(usable, p.from); !a.fits {
 		a.facts = batch.Facts{Queue: r.queue.Name, Flavor: a.flavor, Asked: asks(r.sets)}
 		p.countAway(a)
 	}

@@ -12,22 +12,34 @@ import (
 
 // fleet is the nodes as the timeline needs them.
 type fleet struct {
+	known
+	empty *timeline.Timeline // a clone of known.bare to ask, once it is needed
+	line  *timeline.Timeline // with what runs
+	doors map[batch.QueueName]string
+
+	keeping map[batch.WorkloadID]bool // run on whole nodes
+
+	// ends are when the first of what runs on each node should end; Never:
+	// nothing should. firstEnd is the first of all; zero: none.
+	ends     []timeline.Time
+	firstEnd time.Time
+
+	// uncertain are nodes on which the plan itself changes something.
+	uncertain *timeline.Nodes
+	before    known
+}
+
+// known is what is known of nodes as long as they are the same.
+type known struct {
 	catalog  batch.Catalog
 	capacity []batch.Vector
 	index    map[batch.NodeName]int
-	empty    *timeline.Timeline
-	line     *timeline.Timeline // with what runs
-
-	whole   int                       // index of resourceWhole; below zero: nobody asks for it
-	keeping map[batch.WorkloadID]bool // run on whole nodes
-
-	// firstEnd is when the first of what runs should end; zero: none should.
-	firstEnd time.Time
+	bare     *timeline.Timeline // with nothing on it
+	whole    int                // index of resourceWhole; below zero: nobody asks for it
 
 	masks  map[maskKey]*mask
 	shapes map[shapeKey]*shape
 	kinds  map[shapeKey]*kind
-	doors  map[batch.QueueName]string
 }
 
 type maskKey struct {
@@ -58,8 +70,49 @@ func (f *fleet) door(q *batch.Queue) string {
 	return text
 }
 
-// newFleet puts all nodes, and what sits on them, on a timeline.
+// again finds what is known, or was: what nobody asks for any more is
+// forgotten.
+func again[K comparable, V any](now, before map[K]V, key K) (V, bool) {
+	v, ok := now[key]
+	if !ok {
+		if v, ok = before[key]; ok {
+			now[key] = v
+		}
+	}
+	return v, ok
+}
+
+// newFleet puts all nodes, and what sits on them, on a timeline. Nodes on which
+// nothing has changed since the plan before are taken from there.
 func newFleet(p *pass) *fleet {
+	f := &fleet{doors: map[batch.QueueName]string{}, uncertain: timeline.NewNodes(len(p.Nodes))}
+	if p.carried != nil {
+		f.known, f.before = p.carried.known, p.carried.known
+		f.line = p.carried.line.Since(p.from)
+		f.ends = slices.Clone(p.carried.ends)
+	} else {
+		f.survey(p)
+		f.line = f.bare.Clone()
+		f.ends = make([]timeline.Time, len(p.Nodes))
+	}
+	f.masks, f.shapes, f.kinds = map[maskKey]*mask{}, map[shapeKey]*shape{}, map[shapeKey]*kind{}
+	f.doubt(p)
+	first := timeline.Never
+	for i, view := range p.Nodes {
+		if p.carried == nil || view != p.carried.views[i] || f.ends[i] <= p.from ||
+			f.uncertain.Has(i) || p.carried.uncertain.Has(i) {
+			f.charge(p, i)
+		}
+		first = min(first, f.ends[i])
+	}
+	if first != timeline.Never {
+		f.firstEnd = timeOf(first)
+	}
+	return f
+}
+
+// survey finds out what nodes there are.
+func (f *fleet) survey(p *pass) {
 	var names []batch.ResourceName
 	for _, view := range p.Nodes {
 		for name := range view.Node.Capacity { //order:any the catalog sorts
@@ -73,48 +126,63 @@ func newFleet(p *pass) *fleet {
 	if p.someWhole() {
 		names = append(names, resourceWhole)
 	}
-	f := &fleet{
-		catalog: batch.NewCatalog(names),
-		index:   make(map[batch.NodeName]int, len(p.Nodes)),
-		masks:   map[maskKey]*mask{},
-		shapes:  map[shapeKey]*shape{},
-		kinds:   map[shapeKey]*kind{},
-		doors:   map[batch.QueueName]string{},
-	}
+	f.catalog = batch.NewCatalog(names)
+	f.index = make(map[batch.NodeName]int, len(p.Nodes))
 	for i, view := range p.Nodes {
 		f.capacity = append(f.capacity, f.catalog.Vector(view.Node.Capacity))
 		f.index[view.Node.Name] = i
 	}
 	f.planWhole(p)
-	f.empty = timeline.New(f.capacity, p.from)
-	f.line = timeline.New(f.capacity, p.from)
-	for i, view := range p.Nodes {
-		for k := range view.Charges {
-			f.charge(p, i, &view.Charges[k])
-		}
-	}
-	return f
+	f.bare = timeline.New(f.capacity, p.from)
+	f.bare.Freeze()
 }
 
-func (f *fleet) charge(p *pass, node int, c *batch.Charge) {
-	if c.Over(p.now) || p.leaving[c.By] {
+// doubt marks the nodes of what this plan takes back.
+func (f *fleet) doubt(p *pass) {
+	if len(p.evicting)+len(p.leaving) == 0 {
 		return
 	}
-	end := c.End(p.now)
-	if p.evicting[c.By] {
-		soon := batch.Charge{Until: batch.AnyMoment()}
-		end = soon.End(p.now)
-	}
-	till := timeline.Never
-	if !end.IsZero() {
-		till = secondOf(end)
-		if at := timeOf(till); f.firstEnd.IsZero() || at.Before(f.firstEnd) {
-			f.firstEnd = at
+	for i, view := range p.Nodes {
+		for k := range view.Charges {
+			if by := view.Charges[k].By; p.evicting[by] || p.leaving[by] {
+				f.uncertain.Add(i)
+			}
 		}
 	}
-	takes := f.catalog.Vector(c.Requests)
-	f.chargeWhole(takes, c.By)
-	f.line.Charge(node, takes, timeline.Span{From: p.from, Till: till})
+}
+
+// charge puts on a node what sits there.
+func (f *fleet) charge(p *pass, node int) {
+	f.line.Clear(node)
+	f.ends[node] = timeline.Never
+	charges := p.Nodes[node].Charges
+	for i := range charges {
+		c := &charges[i]
+		if c.Over(p.now) || p.leaving[c.By] {
+			continue
+		}
+		end := c.End(p.now)
+		if p.evicting[c.By] {
+			soon := batch.Charge{Until: batch.AnyMoment()}
+			end = soon.End(p.now)
+		}
+		till := timeline.Never
+		if !end.IsZero() {
+			till = secondOf(end)
+		}
+		f.ends[node] = min(f.ends[node], till)
+		takes := f.catalog.Vector(c.Requests)
+		f.chargeWhole(takes, c.By)
+		f.line.Charge(node, takes, timeline.Span{From: p.from, Till: till})
+	}
+}
+
+// vacant is the nodes with nothing on them.
+func (f *fleet) vacant() *timeline.Timeline {
+	if f.empty == nil {
+		f.empty = f.bare.Clone()
+	}
+	return f.empty
 }
 
 // ceil is the first whole second that is not before a time.
@@ -135,7 +203,7 @@ func (p *pass) mask(set *batch.PodSet, flavor *batch.Flavor) *mask {
 	if flavor != nil {
 		key.flavor = flavor.Name
 	}
-	if m, ok := p.fleet.masks[key]; ok {
+	if m, ok := again(p.fleet.masks, p.fleet.before.masks, key); ok {
 		return m
 	}
 	m := &mask{}

@@ -32,7 +32,7 @@ func (p *pass) neverFits(sets []batch.PodSet, q *batch.Queue, a *attempt) batch.
 			facts.Bound, facts.Resource, facts.Need, facts.Limit = "pod", p.fleet.catalog.Name(r), a.all[i].Each[r], limit
 			return verdictOf(batch.ReasonNeverFits, facts)
 		}
-		pods, _ := p.fleet.empty.Room(&a.all[i], timeline.Forever, p.from)
+		pods, _ := p.fleet.vacant().Room(&a.all[i], timeline.Forever, p.from)
 		if least := sets[i].Least(); pods < least {
 			facts.Bound, facts.Need, facts.Limit = "gang", batch.Amount(least), batch.Amount(pods)
 			facts.FreeNodes = len(a.all[i].Nodes)

@@ -12,9 +12,11 @@ import (
 func Plan(snapshot batch.Snapshot, now time.Time) batch.Plan {
 	p := newPass(snapshot, now.Truncate(time.Second))
 	p.expire()
+	p.pickUp()
 	p.rank()
 	p.backfill()
 	p.conclude()
+	p.leave()
 	return p.plan
 }
 
@@ -40,6 +42,14 @@ type pass struct {
 	kin     *kin                      // who depends on whom; nil: nobody has asked
 	line    *timeline.Timeline        // what runs or starts now; no planned starts
 	full    *timeline.Timeline        // with planned starts
+
+	carried *carry // what the plan before has left; nil: nothing of use
+	trail   trail
+	filled  int                // rounds with a second way
+	settled *timeline.Timeline // p.full when the last of them ended
+	gains   []timeline.Gain    // since then
+
+	gainsOfKind map[*kind]*kindGains
 }
 
 func newPass(snapshot batch.Snapshot, now time.Time) *pass {

@@ -1,6 +1,8 @@
 package planner
 
 import (
+	"slices"
+
 	"github.com/berth-dev/berth/pkg/batch"
 	"github.com/berth-dev/berth/pkg/timeline"
 )
@@ -104,6 +106,16 @@ func (p *pass) keepWhole(sets []timeline.Set, place timeline.Place) timeline.Pla
 	}
 	return place
 }
+
+// seatsAlone is a place without the seats that keep its nodes whole.
+func seatsAlone(place timeline.Place) timeline.Place {
+	if slices.ContainsFunc(place.Seats, isWhole) {
+		place.Seats = slices.DeleteFunc(slices.Clone(place.Seats), isWhole)
+	}
+	return place
+}
+
+func isWhole(s timeline.Seat) bool { return s.Set == seatWhole }
 
 // at is a place for a need that begins at a time; see timeline.At.
 func (p *pass) at(line *timeline.Timeline, need timeline.Need, start timeline.Time) (timeline.Place, bool) {

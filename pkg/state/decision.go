@@ -44,6 +44,7 @@ func (s *State) issue(plan batch.Plan) {
 		})
 	}
 	s.keepHolds(plan.Holds)
+	s.carried = plan.Carried
 	s.dropGhosts(plan.At)
 }
 

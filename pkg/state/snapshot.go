@@ -16,6 +16,7 @@ func (s *State) Snapshot() batch.Snapshot {
 		LocalQueues: s.localQueues.frozen(),
 		Flavors:     s.flavors.frozen(),
 		Namespaces:  s.namespaces.frozen(),
+		Carried:     s.carried,
 		Waiting:     make([]*batch.Waiting, 0, s.waiting.Len()),
 		Started:     make([]*batch.Started, 0, s.started.Len()),
 	}

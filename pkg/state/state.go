@@ -39,6 +39,7 @@ type State struct {
 	dirtyNodes   map[batch.NodeName]*node     // views to be made
 	nodesChanged bool                         // a node came or went
 	views        []*batch.NodeView
+	carried      batch.Carried // from the last plan to the next
 }
 
 // New returns an empty working set.

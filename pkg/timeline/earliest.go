@@ -58,6 +58,7 @@ func (q *changeQueue) drop() {
 type scratch struct {
 	changes    []change
 	candidates []candidate
+	nodes      []int32
 }
 
 // Earliest is the first place, not before from and before till, at which a gang

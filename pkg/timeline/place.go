@@ -32,12 +32,15 @@ func (t *Timeline) At(need Need, at Time) (Place, bool) {
 		order = t.scarceFirst(need, place.Span)
 	}
 	for done, i := range order {
-		seats, ok := t.seat(i, &need.Sets[i], place.Span)
+		seats, picks, ok := t.seat(i, &need.Sets[i], place.Span)
 		if !ok {
 			t.giveBack(place)
 			return Place{}, false
 		}
 		place.Seats = append(place.Seats, seats...)
+		if len(order) == 1 {
+			place.picks = picks
+		}
 		if done+1 < len(order) {
 			for _, s := range seats {
 				t.add(s.Node, s.Each, -s.Pods, place.Span)
@@ -47,10 +50,12 @@ func (t *Timeline) At(need Need, at Time) (Place, bool) {
 			t.giveBack(Place{Span: place.Span, Seats: place.Seats[:len(place.Seats)-len(seats)]})
 		}
 	}
-	slices.SortFunc(place.Seats, func(a, b Seat) int {
-		return cmp.Or(cmp.Compare(a.Set, b.Set), cmp.Compare(a.Node, b.Node))
-	})
+	slices.SortFunc(place.Seats, bySetAndNode)
 	return place, true
+}
+
+func bySetAndNode(a, b Seat) int {
+	return cmp.Or(cmp.Compare(a.Set, b.Set), cmp.Compare(a.Node, b.Node))
 }
 
 func (t *Timeline) giveBack(p Place) {
@@ -61,7 +66,7 @@ func (t *Timeline) giveBack(p Place) {
 
 // Room is how many pods of a set could begin at a time, and on how many nodes.
 func (t *Timeline) Room(s *Set, long Long, at Time) (pods, nodes int) {
-	for _, c := range t.candidates(s, Span{From: at, Till: at.plus(long)}) {
+	for _, c := range t.candidates(s, s.Nodes, Span{From: at, Till: at.plus(long)}) {
 		pods += c.take
 		nodes++
 	}
@@ -76,7 +81,7 @@ func (t *Timeline) scarceFirst(need Need, span Span) []int {
 	spare := make([]int, len(need.Sets))
 	for i := range need.Sets {
 		order[i] = i
-		for _, c := range t.candidates(&need.Sets[i], span) {
+		for _, c := range t.candidates(&need.Sets[i], need.Sets[i].Nodes, span) {
 			spare[i] += c.room
 		}
 		spare[i] -= need.Sets[i].Pods
@@ -86,19 +91,24 @@ func (t *Timeline) scarceFirst(need Need, span Span) []int {
 }
 
 // seat places one set.
-func (t *Timeline) seat(set int, s *Set, span Span) ([]Seat, bool) {
+func (t *Timeline) seat(set int, s *Set, span Span) ([]Seat, []pick, bool) {
 	if s.Pods == 0 {
-		return nil, true
+		return nil, nil, true
 	}
-	candidates := t.candidates(s, span)
+	return choose(set, s, t.candidates(s, s.Nodes, span))
+}
+
+// choose takes nodes for a set out of the candidates, in their order.
+func choose(set int, s *Set, candidates []candidate) ([]Seat, []pick, bool) {
 	room := 0
 	for _, c := range candidates {
 		room += c.take
 	}
 	if room < s.Pods {
-		return nil, false
+		return nil, nil, false
 	}
 	var seats []Seat
+	var picks []pick
 	sorted := false
 	for left := s.Pods; left > 0; {
 		best := fullest(candidates, left)
@@ -113,6 +123,7 @@ func (t *Timeline) seat(set int, s *Set, span Span) ([]Seat, bool) {
 		c := candidates[best]
 		n := min(left, c.take)
 		seats = append(seats, Seat{Set: set, Node: int(c.node), Pods: n, Each: s.Each})
+		picks = append(picks, pick{candidate: c, left: left})
 		left -= n
 		if best == 0 {
 			candidates = candidates[1:]
@@ -120,7 +131,7 @@ func (t *Timeline) seat(set int, s *Set, span Span) ([]Seat, bool) {
 			candidates = slices.Delete(candidates, best, best+1)
 		}
 	}
-	return seats, true
+	return seats, picks, true
 }
 
 // byTake orders nodes by how many pods they take, then as better does.
@@ -151,11 +162,12 @@ func fullest(candidates []candidate, n int) int {
 	return best
 }
 
-// candidates are the nodes that take at least one pod of the set over the span.
-func (t *Timeline) candidates(s *Set, span Span) []candidate {
+// candidates are those of the nodes that take at least one pod of the set over
+// the span.
+func (t *Timeline) candidates(s *Set, nodes []int32, span Span) []candidate {
 	found := t.scratch.candidates[:0]
 	most := s.most()
-	for _, node := range s.Nodes {
+	for _, node := range nodes {
 		l := &t.lines[node]
 		i := l.step(span.From)
 		free := l.vector(i, t.width)
@@ -171,6 +183,7 @@ func (t *Timeline) candidates(s *Set, span Span) []candidate {
 		for ; i > 0 && s.room(l.vector(i-1, t.width), room) >= room; i-- {
 			c.since = l.at[i-1]
 		}
+		c.since = max(c.since, t.from)
 		found = append(found, c)
 	}
 	t.scratch.candidates = found

@@ -45,6 +45,7 @@ type Seat struct {
 type Place struct {
 	Span
 	Seats []Seat // by set, then node
+	picks []pick // how a place for one set was chosen
 }
 
 // Equal says whether two places are the same.
@@ -84,13 +85,37 @@ func New(capacity []batch.Vector, from Time) *Timeline {
 // Clone returns a timeline that can be changed without changing t. It costs a
 // header for each node; steps are copied when they are written.
 func (t *Timeline) Clone() *Timeline {
-	for i := range t.lines {
-		t.lines[i].shared = true
-	}
+	t.Freeze()
 	return &Timeline{
 		width: t.width, from: t.from, capacity: t.capacity,
 		lines: append([]line(nil), t.lines...),
 	}
+}
+
+// Freeze makes the steps of t be copied before they are written: cloning a
+// frozen timeline writes nothing.
+func (t *Timeline) Freeze() {
+	for i := range t.lines {
+		if !t.lines[i].shared {
+			t.lines[i].shared = true
+		}
+	}
+}
+
+// Since is a clone that begins at a later time. Nothing may end in between;
+// nodes on which something does must be cleared and charged anew.
+func (t *Timeline) Since(from Time) *Timeline {
+	clone := t.Clone()
+	clone.from = from
+	return clone
+}
+
+// Begin is the time from which on the timeline knows what is free.
+func (t *Timeline) Begin() Time { return t.from }
+
+// Clear makes a node empty.
+func (t *Timeline) Clear(node int) {
+	t.lines[node] = line{at: []Time{t.from}, free: append([]batch.Amount(nil), t.capacity[node]...)}
 }
 
 // Charge takes what is used of a node, whether it is there or not: a node may

@@ -1,0 +1,235 @@
+package planner
+
+import (
+	"slices"
+
+	"github.com/berth-dev/berth/pkg/timeline"
+)
+
+// seen is what the last way through the order found for a contender. It is
+// frozen: the next plan may begin with it.
+type seen struct {
+	turn  int // its index among those seen
+	looks []timeline.Look
+	place timeline.Place // no seats: it got none
+}
+
+// trail is the way through the order, compared with the one before.
+//
+// Most of it is the same every time: placements are chosen anew so that they
+// are the best there are, not because anything has changed. So the questions
+// are kept with their answers, and each is asked again of those nodes only that
+// are not as they were when its turn came the last time: nodes on which what
+// runs has changed, and nodes of holds that came, went or moved before it in
+// the order.
+type trail struct {
+	steps   []*seen
+	line    *timeline.Timeline // what ran
+	changed *timeline.Nodes
+}
+
+// beginTrail finds out what has changed since the last way through the order.
+func (p *pass) beginTrail() {
+	last := p.trail
+	p.trail = trail{line: p.line.Clone()}
+	if last.line == nil {
+		p.trail.changed = timeline.NewNodes(len(p.Nodes))
+		for _, c := range p.order {
+			c.seen = nil
+		}
+		return
+	}
+	p.trail.changed = timeline.Differ(last.line, p.line)
+	// Holds of those that do not come again, or not in the same order.
+	again := make([]bool, len(last.steps))
+	turn := -1
+	for _, c := range p.order {
+		switch {
+		case c.seen == nil:
+		case c.started || len(c.records) > 1 || c.seen.turn <= turn || !last.has(c.seen):
+			c.seen = nil
+		default:
+			turn = c.seen.turn
+			again[turn] = true
+		}
+	}
+	for i, step := range last.steps {
+		if !again[i] {
+			p.trail.changed.AddPlace(step.place)
+		}
+	}
+}
+
+// has says whether a step belongs to this way through the order.
+func (t *trail) has(s *seen) bool { return s.turn < len(t.steps) && t.steps[s.turn] == s }
+
+// lookAt is when a place is looked for, and in which way.
+type lookAt struct {
+	start timeline.Time
+	how   manner
+}
+
+// look asks for a place beside all that is on p.full.
+func (p *pass) look(c *contender, option int, l lookAt) (timeline.Place, bool) {
+	need, at := c.need(option), l.start
+	if l.how == asBefore {
+		return p.at(p.full, need, at) // not the way that is kept
+	}
+	if c.seen != nil && option < len(c.seen.looks) && c.seen.looks[option].Asks(need, at) {
+		c.looks = append(c.looks, p.full.LookAgain(c.seen.looks[option], p.trail.changed))
+	} else {
+		c.looks = append(c.looks, p.full.Look(need, at))
+	}
+	is := &c.looks[len(c.looks)-1]
+	if !is.Found {
+		return is.Place, false
+	}
+	place := is.Place
+	place.Seats = slices.Clip(place.Seats)
+	return p.keepWhole(need.Sets, place), true
+}
+
+// step notes what the way through the order has found for a contender.
+func (p *pass) step(c *contender) {
+	is := &seen{turn: len(p.trail.steps), looks: c.looks}
+	c.looks = nil
+	if c.placed() {
+		is.place = c.place
+		if is.looks == nil && c.option == 0 {
+			is.looks = []timeline.Look{p.full.Noted(c.need(0), seatsAlone(c.place))}
+		}
+	}
+	switch {
+	case c.seen == nil:
+		p.trail.changed.AddPlace(is.place)
+	case !is.place.Equal(c.seen.place):
+		p.trail.changed.AddPlace(c.seen.place)
+		p.trail.changed.AddPlace(is.place)
+	}
+	c.seen = is
+	p.trail.steps = append(p.trail.steps, is)
+}
+
+// stepOver notes that a contender gets no place this time.
+func (p *pass) stepOver(c *contender) {
+	if c.seen != nil {
+		p.trail.changed.AddPlace(c.seen.place)
+		c.seen = nil
+	}
+}
+
+// stuck is a contender for which no earlier start was found beside all holds
+// but its own.
+type stuck struct {
+	known  bool
+	placed bool
+	place  timeline.Place // its own
+	read   int            // gains up to here do not help it
+	round  int            // at whose end that was so
+}
+
+// giveBack gives a place back, and notes who may gain by it.
+func (p *pass) giveBack(place timeline.Place) {
+	p.full.Release(place)
+	for _, s := range place.Seats {
+		p.gains = append(p.gains, timeline.Gain{Span: place.Span, Node: s.Node})
+	}
+}
+
+// stick notes that there is no earlier start for a contender. With less room
+// there is none either, so that it need not look again before there is more.
+//
+// For gangs of several pod sets that does not hold: less room may by chance be
+// spread better. Nor does it where a start has to wait for its turn.
+func (p *pass) stick(c *contender) {
+	if len(c.records) > 1 || p.turns() != nil || slices.ContainsFunc(c.options, func(o option) bool { return len(o.sets) != 1 }) {
+		return
+	}
+	c.stuck = stuck{known: true, placed: c.placed(), place: c.place, read: len(p.gainsOf(c))}
+}
+
+// sticks says whether there is still no earlier start for a contender.
+func (p *pass) sticks(c *contender) bool {
+	k := &c.stuck
+	if !k.known || k.placed != c.placed() || (k.placed && !k.place.Equal(c.place)) {
+		k.known = false
+		return false
+	}
+	gains := p.gainsOf(c)
+	for _, g := range gains[k.read:] {
+		if p.helps(c, g) {
+			k.known = false
+			return false
+		}
+	}
+	k.read = len(gains)
+	return true
+}
+
+// gainsOf are the gains that have room for a pod of a contender's kind.
+func (p *pass) gainsOf(c *contender) []timeline.Gain {
+	kind := c.key.shape.kind
+	known, ok := p.gainsOfKind[kind]
+	if !ok {
+		known = &kindGains{}
+		p.gainsOfKind[kind] = known
+	}
+	for _, g := range p.gains[known.read:] {
+		if slices.ContainsFunc(kind.options, func(o option) bool { return p.full.Opens(g.Node, o.sets[0].Each, g.Span) }) {
+			known.gains = append(known.gains, g)
+		}
+	}
+	known.read = len(p.gains)
+	return known.gains
+}
+
+// kindGains are those of the gains that matter to a kind.
+type kindGains struct {
+	gains []timeline.Gain
+	read  int // of all
+}
+
+// helps says whether a contender could begin earlier on a node that has gained.
+func (p *pass) helps(c *contender, g timeline.Gain) bool {
+	in := timeline.Span{From: p.from, Till: timeline.Never}
+	if c.placed() {
+		in.Till = c.start()
+		if slices.ContainsFunc(c.place.Seats, func(s timeline.Seat) bool { return s.Node == g.Node }) {
+			return true
+		}
+	}
+	if c.long != timeline.Forever {
+		in.From = max(in.From, g.From-timeline.Time(c.long)+1)
+	}
+	in.Till = min(in.Till, g.Till)
+	return in.From < in.Till && slices.ContainsFunc(c.options, func(o option) bool {
+		return p.full.Begins(&o.sets[0], c.long, g.Node, in)
+	})
+}
+
+// regain begins the second way through a round: what has more room than when
+// the last one ended may help somebody.
+func (p *pass) regain(waiting []*contender) {
+	if p.settled != nil {
+		p.gains = append(p.gains, timeline.Gains(p.settled, p.full)...)
+	}
+	for _, c := range waiting {
+		if !c.fresh {
+			c.stuck.read = 0
+			c.stuck.known = c.stuck.known && c.stuck.round == p.filled
+		}
+		c.fresh = false
+	}
+}
+
+// endRound ends a round: what is known of those that are stuck holds for
+// p.full as it is now.
+func (p *pass) endRound(planned []*contender) {
+	p.filled++
+	for _, c := range planned {
+		if p.sticks(c) {
+			c.stuck.round = p.filled
+		}
+	}
+	p.settled = p.full
+}

@@ -1,0 +1,98 @@
+package planner
+
+import (
+	"maps"
+
+	"github.com/berth-dev/berth/pkg/batch"
+	"github.com/berth-dev/berth/pkg/timeline"
+)
+
+// carry is what a plan leaves for the next one: what it found out about the
+// nodes, and the questions that it asked with their answers. All of it is
+// about timelines that lie in it too, so that the next plan can tell what
+// still holds; it decides nothing. It is frozen.
+type carry struct {
+	known
+	views     []*batch.NodeView
+	flavors   map[batch.FlavorName]*batch.Flavor
+	line      *timeline.Timeline // what runs or starts
+	ends      []timeline.Time
+	uncertain *timeline.Nodes // where line may not be what the views say
+	trail     trail
+	settled   *timeline.Timeline
+	records   map[recordKey]memory
+}
+
+// recordKey is a workload in a queue.
+type recordKey struct {
+	id    batch.WorkloadID
+	queue batch.QueueName
+}
+
+// memory is what is known of a record.
+type memory struct {
+	key   needKey
+	seen  *seen
+	stuck stuck
+}
+
+// pickUp takes what the plan before has left, if the nodes are the same. Where
+// whole nodes are asked for, too much depends on who asks.
+func (p *pass) pickUp() {
+	left, ok := p.Carried.Value().(*carry)
+	if !ok || left.whole >= 0 || p.someWhole() || len(left.views) != len(p.Nodes) || left.line.Begin() > p.from || !maps.Equal(left.flavors, p.Flavors) {
+		return
+	}
+	for i, view := range p.Nodes {
+		if view.Node != left.views[i].Node {
+			return
+		}
+	}
+	p.carried, p.trail, p.settled, p.filled = left, left.trail, left.settled, 1
+}
+
+// recollect gives a record what is known of it.
+func (p *pass) recollect(c *contender) {
+	if p.carried == nil {
+		return
+	}
+	m, ok := p.carried.records[recordKey{id: c.workload().ID, queue: c.queue.Name}]
+	if !ok {
+		return
+	}
+	c.seen = m.seen
+	if m.key == c.key {
+		c.stuck = m.stuck
+	}
+}
+
+// leave makes the carry for the next plan.
+func (p *pass) leave() {
+	left := &carry{
+		known: p.fleet.known, views: p.Nodes, flavors: p.Flavors,
+		line: p.line, ends: p.fleet.ends, uncertain: p.fleet.uncertain,
+		trail: p.trail, settled: p.settled, records: map[recordKey]memory{},
+	}
+	for _, c := range p.order {
+		if c.started {
+			left.uncertain.AddPlace(c.place)
+			continue
+		}
+		if c.stuck.round != p.filled {
+			c.stuck.known = false
+		}
+		if c.seen != nil || c.stuck.known {
+			m := memory{key: c.key, seen: c.seen, stuck: c.stuck}
+			m.stuck.round = 1
+			left.records[recordKey{id: c.workload().ID, queue: c.queue.Name}] = m
+		}
+	}
+	left.line.Freeze()
+	if left.trail.line != nil {
+		left.trail.line.Freeze()
+	}
+	if left.settled != nil {
+		left.settled.Freeze()
+	}
+	p.plan.Carried = batch.Carry(left)
+}

@@ -1,0 +1,253 @@
+package timeline
+
+import "slices"
+
+// Nodes is a set of nodes by index.
+type Nodes struct {
+	has  []bool
+	list []int32
+}
+
+// NewNodes returns an empty set that takes nodes below n.
+func NewNodes(n int) *Nodes { return &Nodes{has: make([]bool, n)} }
+
+// Add puts a node into the set.
+func (n *Nodes) Add(node int) {
+	if !n.has[node] {
+		n.has[node] = true
+		n.list = append(n.list, int32(node))
+	}
+}
+
+// AddPlace puts the nodes of a place into the set.
+func (n *Nodes) AddPlace(p Place) {
+	for _, s := range p.Seats {
+		n.Add(s.Node)
+	}
+}
+
+// Has says whether a node is in the set.
+func (n *Nodes) Has(node int) bool { return n.has[node] }
+
+// List is the nodes in the order in which they were added.
+func (n *Nodes) List() []int32 { return n.list }
+
+// pick is a node that was chosen, when so many pods were left to be placed.
+type pick struct {
+	candidate
+	left int
+}
+
+// Look is a question to At with its answer.
+type Look struct {
+	Need  Need
+	Start Time
+	Place Place
+	Found bool
+	from  Time // of the timeline that was asked
+}
+
+// Look asks At.
+func (t *Timeline) Look(need Need, at Time) Look {
+	l := Look{Need: need, Start: at, from: t.from}
+	l.Place, l.Found = t.At(need, at)
+	return l
+}
+
+// Noted is the Look for a place that Earliest has found.
+func (t *Timeline) Noted(need Need, place Place) Look {
+	return Look{Need: need, Start: place.From, Place: place, Found: true, from: t.from}
+}
+
+// LookAgain asks what was asked before, when no node but those changed is
+// other than it was. It gives what At gives, and looks at few nodes where it
+// can: the others lost against those chosen then, and lose against any that are
+// no worse.
+func (t *Timeline) LookAgain(was Look, changed *Nodes) Look {
+	if was.Start < t.from {
+		return t.Look(was.Need, was.Start)
+	}
+	if len(was.Need.Sets) != 1 {
+		if slices.ContainsFunc(was.Need.Sets, changed.anyOf) {
+			return t.Look(was.Need, was.Start)
+		}
+		return was.seenFrom(t.from)
+	}
+	s := &was.Need.Sets[0]
+	t.scratch.nodes = s.among(t.scratch.nodes[:0], was.Place.Seats, changed)
+	candidates := t.candidates(s, t.scratch.nodes, Span{From: was.Start, Till: was.Start.plus(was.Need.Long)})
+	if !was.Found && len(candidates) == 0 {
+		return was.seenFrom(t.from)
+	}
+	seats, picks, ok := choose(0, s, candidates)
+	if !was.Found || !ok || !t.noWorse(picks, was) {
+		return t.Look(was.Need, was.Start)
+	}
+	slices.SortFunc(seats, bySetAndNode)
+	was.from = t.from
+	was.Place = Place{Span: was.Place.Span, Seats: seats, picks: picks}
+	return was
+}
+
+// seenFrom is a look whose answer is the same at a later time.
+func (l Look) seenFrom(from Time) Look {
+	l.from = from
+	return l
+}
+
+// Asks says whether a look asked for this.
+func (l *Look) Asks(need Need, at Time) bool {
+	return l.Start == at && l.Need.Long == need.Long && slices.EqualFunc(l.Need.Sets, need.Sets, func(a, b Set) bool {
+		return a.Pods == b.Pods && a.PerNode == b.PerNode && len(a.Nodes) == len(b.Nodes) &&
+			(len(a.Nodes) == 0 || &a.Nodes[0] == &b.Nodes[0]) && slices.Equal(a.Each, b.Each) && slices.Equal(a.Spare, b.Spare)
+	})
+}
+
+// noWorse says whether each pick is at least as good as the one before in its
+// place: then whoever lost against that one loses against this one.
+func (t *Timeline) noWorse(picks []pick, was Look) bool {
+	if len(was.Place.picks) == 0 {
+		return false
+	}
+	for i, is := range picks {
+		if i >= len(was.Place.picks) || is.left != was.Place.picks[i].left {
+			return false
+		}
+		old := was.Place.picks[i]
+		if old.since > was.from && old.since <= t.from {
+			return false // what became free later than others did so before now, like them
+		}
+		old.since = max(old.since, t.from)
+		all, before := is.take >= is.left, old.take >= old.left
+		switch {
+		case all && before:
+			if better(is.candidate, old.candidate) > 0 {
+				return false
+			}
+		case all: // and no other node did
+		case before:
+			return false
+		default:
+			if byTake(is.candidate, old.candidate) > 0 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// anyOf says whether any of the nodes would do for a set.
+func (n *Nodes) anyOf(s Set) bool { return slices.ContainsFunc(n.list, s.usable) }
+
+func (s *Set) usable(node int32) bool {
+	_, ok := slices.BinarySearch(s.Nodes, node)
+	return ok
+}
+
+// among appends the nodes of seats, and of those changed the ones that would do
+// for the set, ascending.
+func (s *Set) among(out []int32, seats []Seat, changed *Nodes) []int32 {
+	for _, seat := range seats {
+		out = append(out, int32(seat.Node))
+	}
+	for _, node := range changed.list {
+		if s.usable(node) {
+			out = append(out, node)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// Differ is the nodes on which two timelines are not the same from the begin
+// of the later one on, or on which something has ended in the meantime.
+func Differ(was, is *Timeline) *Nodes {
+	differ := NewNodes(len(is.lines))
+	for i := range is.lines {
+		a, b := &was.lines[i], &is.lines[i]
+		if (len(a.at) > 1 && a.at[1] <= is.from) || !a.same(b) {
+			differ.Add(i)
+		}
+	}
+	return differ
+}
+
+// same says whether two lines are equal; where they begin does not matter.
+func (l *line) same(other *line) bool {
+	return l.one(other) || (slices.Equal(l.at[1:], other.at[1:]) && slices.Equal(l.free, other.free))
+}
+
+// one says whether two lines lie in the same memory.
+func (l *line) one(other *line) bool {
+	return len(l.at) == len(other.at) && &l.at[0] == &other.at[0] && &l.free[0] == &other.free[0]
+}
+
+// Gain is a stretch of time in which a node has more free than it had.
+type Gain struct {
+	Span
+	Node int
+}
+
+// Gains are where a timeline has more free, of any resource, than another had.
+func Gains(was, is *Timeline) []Gain {
+	var gains []Gain
+	for node := range is.lines {
+		a, b := &was.lines[node], &is.lines[node]
+		if !a.one(b) {
+			gains = is.gains(gains, a, node)
+		}
+	}
+	return gains
+}
+
+// gains appends those of one node over the line that it had.
+func (t *Timeline) gains(gains []Gain, was *line, node int) []Gain {
+	is := &t.lines[node]
+	i, j := was.step(t.from), is.step(t.from)
+	open := false
+	for at := t.from; at != Never; {
+		switch more := is.exceeds(j, was, i, t.width); {
+		case more && !open:
+			gains = append(gains, Gain{Span: Span{From: at, Till: Never}, Node: node})
+			open = true
+		case !more && open:
+			gains[len(gains)-1].Till = at
+			open = false
+		}
+		at = min(was.end(i), is.end(j))
+		if was.end(i) == at {
+			i++
+		}
+		if is.end(j) == at {
+			j++
+		}
+	}
+	return gains
+}
+
+// end is when a step is over.
+func (l *line) end(i int) Time {
+	if i+1 < len(l.at) {
+		return l.at[i+1]
+	}
+	return Never
+}
+
+func (l *line) exceeds(i int, other *line, j, width int) bool {
+	mine, theirs := l.vector(i, width), other.vector(j, width)
+	for r := range mine {
+		if mine[r] > theirs[r] {
+			return true
+		}
+	}
+	return false
+}
+
+// Begins says whether a pod of a set could begin on a node within a span.
+func (t *Timeline) Begins(s *Set, long Long, node int, in Span) bool {
+	if in.From = max(in.From, t.from); in.From >= in.Till || !s.usable(int32(node)) {
+		return false
+	}
+	t.scratch.changes = t.lines[node].starts(t.scratch.changes[:0], startsOf{set: s, long: long, in: in, width: t.width})
+	return len(t.scratch.changes) > 0
+}
