@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -14,6 +15,9 @@ import (
 // thousand jobs need a fraction, a bomb of anchors needs more.
 const nodesMax = 2_000_000
 
+// depthMax is how deep values may lie in each other. A scenario needs ten.
+const depthMax = 50
+
 // decoder fills Go values from one YAML document, strictly.
 type decoder struct {
 	*findings
@@ -22,6 +26,7 @@ type decoder struct {
 	// path without indices: what is missing.
 	absent map[string]string
 	nodes  int
+	depth  int
 	// lines are where fields stand, by path.
 	lines map[string]int
 }
@@ -46,8 +51,17 @@ func (d *decoder) fail(node *yaml.Node, path, format string, args ...any) {
 }
 
 // resolve follows an alias and counts, so that no document grows without end.
+// Whoever calls it goes one deeper, and must call up on return.
 func (d *decoder) resolve(node *yaml.Node, path string) (*yaml.Node, bool) {
 	d.nodes++
+	d.depth++
+	if d.depth > depthMax {
+		if d.nodes < nodesMax {
+			d.fail(node, path, "lies more than %d values deep", depthMax)
+		}
+		d.nodes = nodesMax // enough of this document
+		return nil, false
+	}
 	if d.nodes == nodesMax {
 		d.fail(node, path, "the document has more than %d values, anchors expanded", nodesMax)
 	}
@@ -60,8 +74,11 @@ func (d *decoder) resolve(node *yaml.Node, path string) (*yaml.Node, bool) {
 	return node, true
 }
 
+func (d *decoder) up() { d.depth-- }
+
 // value is a node as JSON would have it.
 func (d *decoder) value(node *yaml.Node, path string) any {
+	defer d.up()
 	node, ok := d.resolve(node, path)
 	if !ok {
 		return nil
@@ -121,6 +138,7 @@ func join(path, key string) string {
 
 // into fills a value from a node.
 func (d *decoder) into(node *yaml.Node, target reflect.Value, path string) {
+	defer d.up()
 	node, ok := d.resolve(node, path)
 	if !ok {
 		return
@@ -157,7 +175,13 @@ func (d *decoder) intoText(node *yaml.Node, target encoding.TextUnmarshaler, pat
 		d.fail(node, path, "must be a single value, not %s", shape(node))
 		return
 	}
-	if err := target.UnmarshalText([]byte(node.Value)); err != nil {
+	text := node.Value
+	if kindOf(node) == kindInt {
+		if n, err := integer(text); err == nil {
+			text = strconv.FormatInt(n, 10) // 0x10 is 16
+		}
+	}
+	if err := target.UnmarshalText([]byte(text)); err != nil {
 		d.fail(node, path, "%v", err)
 	}
 }

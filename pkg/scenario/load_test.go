@@ -1,0 +1,251 @@
+package scenario_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/berth-dev/berth/pkg/batch"
+	"github.com/berth-dev/berth/pkg/scenario"
+)
+
+// anything admits every object as it is: what a cluster would say of it is
+// tested elsewhere.
+type anything struct{}
+
+func (anything) Admit(object, _ map[string]any) (scenario.Object, error) {
+	kind, _ := object["kind"].(string)
+	metadata, _ := object["metadata"].(map[string]any)
+	name, _ := metadata["name"].(string)
+	namespace, _ := metadata["namespace"].(string)
+	if name == "refused" {
+		return scenario.Object{}, errors.New("the server says no")
+	}
+	out := scenario.Object{Kind: kind, Namespace: namespace, Name: name, Raw: object}
+	switch kind {
+	case "PriorityClass":
+		value, _ := object["value"].(int64)
+		out.Value = int32(value)
+	case "LocalQueue":
+		out.Namespace = "default"
+		out.Seen = batch.LocalQueueObserved{LocalQueue: batch.LocalQueue{Name: batch.LocalQueueName("default/" + name)}}
+		out.Gone = batch.LocalQueueGone{Name: batch.LocalQueueName("default/" + name)}
+	default:
+		out.Seen, out.Gone = batch.QueueObserved{Queue: batch.Queue{Name: batch.QueueName(name)}}, batch.QueueGone{Name: batch.QueueName(name)}
+	}
+	return out, nil
+}
+
+// spec is a file with one node, one job and these lines more.
+func spec(lines ...string) string {
+	return `apiVersion: sim.berth.dev/v1alpha1
+kind: Scenario
+metadata: {name: x}
+spec:
+  nodes: [{prefix: n, count: 2, resources: {cpu: "8"}}]
+` + strings.Join(lines, "\n") + "\n"
+}
+
+func load(text string) (*scenario.File, error) {
+	return scenario.Load("x.yaml", []byte(text), scenario.Options{Admitter: anything{}})
+}
+
+func TestWhatIsWrongIsSaidWithPlaceAndRemedy(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ name, text, want string }{
+		{"an unknown field", spec("  jobs: [{name: a, walltme: 1h}]"), `line 6: spec.jobs[0].walltme: unknown field; did you mean "walltime"?`},
+		{"on is a word", spec("  jobs: [{name: a, hold: on}]"), `spec.jobs[0].hold: "on" is not a boolean: write true or false`},
+		{"a number for a word", spec("  jobs: [{name: 5}]"), `spec.jobs[0].name: 5 is a whole number, and text is wanted: write "5" with the quotes`},
+		{"a time without a unit", spec("  jobs: [{name: a, at: 5}]"), `spec.jobs[0].at: duration "5": write a duration`},
+		{"no pods", spec("  jobs: [{name: a, pods: 0}]"), "spec.jobs[0].pods: is 0: a job has 1 to"},
+		{"a negative request", spec(`  jobs: [{name: a, requests: {cpu: "-1"}}]`), `spec.jobs[0].requests.cpu: "-1" is below zero`},
+		{"asking for pod slots", spec("  jobs: [{name: a, requests: {pods: 2}}]"), "each pod takes one pod slot by itself"},
+		{"a walltime of nothing", spec("  jobs: [{name: a, walltime: 0}]"), `0 could mean "no time" or "no limit"`},
+		{"two jobs of one name", spec("  jobs: [{name: a}, {name: a}]"), `spec.jobs[1].name: a job "a" stands already in line 6`},
+		{"more at the least than at the most", spec("  jobs: [{name: a, pods: 2, minPods: 3}]"), "spec.jobs[0].minPods: is 3 of 2 pods"},
+		{"pod sets and pods", spec("  jobs: [{name: a, pods: 2, podSets: [{name: w}]}]"), "spec.jobs[0].pods: stands beside podSets"},
+		{"a name that is none", spec("  jobs: [{name: A_b}]"), `spec.jobs[0].name: "A_b" is not a name`},
+		{"a bad end", spec("  jobs: [{name: a, exit: maybe}]"), `"maybe" is neither ok nor fail`},
+		{"deleted before it was there", spec("  jobs: [{name: a, at: 5m, cancelAt: 1m}]"), "is before the job is submitted"},
+		{"a field of later versions", spec("  jobs: [{name: a, qos: high}]"), "spec.jobs[0].qos: this version does not have service classes (qos) yet"},
+		{"a value of later versions", spec("  jobs: [{name: a, exclusive: User}]"), "this version does not have nodes for one user"},
+		{"a state of later versions", spec("  jobs: [{name: a}]", "  expect: [{job: a, state: Preempted}]"), "this version does not have preemption (Preempted) yet"},
+		{"a field twice", spec("  jobs: [{name: a, at: 1m, at: 2m}]"), "spec.jobs[0].at: stands twice"},
+		{"a field without a value", spec("  jobs: [{name: a, at: }]"), "spec.jobs[0].at: has no value"},
+		{"nodes without a name", spec("  jobs: [{name: a}]", "  events: [{at: 1m, addNodes: {count: 2}}]"), "needs either name (one node) or prefix"},
+		{"a node twice", spec("  jobs: [{name: a}]", "  events: [{at: 1m, addNodes: {name: n1}}]"), `a node "n1" is already there`},
+		{"an event that does nothing", spec("  jobs: [{name: a}]", "  events: [{at: 1m}]"), "spec.events[0]: does 0 things"},
+		{"an event of an unknown job", spec("  jobs: [{name: a}]", "  events: [{at: 1m, hold: b}]"), `spec.events[0].hold: there is no job "b"`},
+		{"an event of an unknown node", spec("  jobs: [{name: a}]", "  events: [{at: 1m, node: m0, ready: true}]"), `there is no node "m0" by then`},
+		{"a node is changed after its end", spec("  jobs: [{name: a}]", "  events: [{at: 2m, node: n0, ready: true}, {at: 1m, node: n0, delete: true}]"), `there is no node "n0" by then`},
+		{"a refused object", spec("  jobs: [{name: a}]", "  events: [{at: 1m, apply: {kind: ClusterQueue, metadata: {name: refused}}}]"), "spec.events[0].apply: the server says no"},
+		{"deleting what is not there", spec("  jobs: [{name: a}]", "  events: [{at: 1m, delete: ClusterQueue/x}]"), "there is no ClusterQueue/x by then"},
+		{"a whole-run field at a moment", spec("  jobs: [{name: a}]", "  expect: [{at: 1m, job: a, start: 1m}]"), "spec.expect[0].start: is of the whole run"},
+		{"a moment's field without one", spec("  jobs: [{name: a}]", "  expect: [{job: a, reason: Held}]"), "spec.expect[0].reason: is of a moment: add at"},
+		{"an expectation of nothing", spec("  jobs: [{name: a}]", "  expect: [{job: a}]"), "expects nothing of the job"},
+		{"an expectation of two things", spec("  jobs: [{name: a}]", "  expect: [{job: a, startsTotal: 1}]"), "is about 2 things (job, startsTotal)"},
+		{"an unknown metric", spec("  jobs: [{name: a}]", "  expect: [{metric: joy, min: 1}]"), `"joy" is not one of utilization`},
+		{"no scenario", "kind: ClusterQueue\nmetadata: {name: q}\n", "has no document of kind Scenario"},
+		{"two scenarios", spec("  jobs: [{name: a}]") + "---\n" + spec("  jobs: [{name: a}]"), "document 2, line 8: is a second Scenario"},
+		{"a refused document", "kind: ClusterQueue\nmetadata: {name: refused}\n---\n" + spec("  jobs: [{name: a}]"), "document 1, line 1: the server says no"},
+		{"an object twice", "kind: ClusterQueue\nmetadata: {name: q}\n---\nkind: ClusterQueue\nmetadata: {name: q}\n---\n" + spec("  jobs: [{name: a}]"), "document 2, line 4: ClusterQueue/q stands already in document 1"},
+		{"nothing to do", spec(), "has no jobs and no trace"},
+		{"no YAML", "a: [", "document 1: yaml:"},
+		{"merge keys", spec("  jobs: [{<<: {name: a}}]"), "merge keys (<<) are not YAML 1.2"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			_, err := load(test.text)
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got  %v\nwant %s", err, test.want)
+			}
+		})
+	}
+}
+
+// YAML 1.2: n, y, on and off are words, 010 is ten.
+func TestOnlyTrueAndFalseAreBooleans(t *testing.T) {
+	t.Parallel()
+	file, err := load(spec("  jobs: [{name: n, pods: 010}, {name: y}, {name: on, hold: true}, {name: off, requests: {cpu: 0x10}}]"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, job := range file.Jobs {
+		names = append(names, job.Workload.Name)
+	}
+	if diff := cmp.Diff([]string{"n", "y", "on", "off"}, names); diff != "" {
+		t.Error(diff)
+	}
+	if file.Jobs[0].Workload.PodSets[0].Count != 10 || !file.Jobs[2].Workload.Held {
+		t.Errorf("pods %d, held %t", file.Jobs[0].Workload.PodSets[0].Count, file.Jobs[2].Workload.Held)
+	}
+}
+
+func TestJobsBecomeWorkloads(t *testing.T) {
+	t.Parallel()
+	file, err := load("kind: PriorityClass\nmetadata: {name: high}\nvalue: 100\n---\n" + spec(
+		`  start: "2026-03-02T08:00:00Z"`,
+		"  jobs:",
+		"  - {name: a, at: 1m30s, pods: 3, minPods: 2, requests: {cpu: 500m, nvidia.com/gpu: 1}, walltime: 90, timeMin: 30m, priorityClass: high, priority: 5,",
+		"     begin: 1h, endBefore: 5h, runtime: never, exit: fail, user: ann, nodeSelector: {rack: r1}}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := time.Date(2026, 3, 2, 8, 0, 0, 0, time.UTC)
+	want := []scenario.Job{{
+		At: 90 * time.Second, Runtime: scenario.Never, Fails: true,
+		Workload: batch.Workload{
+			ID: "default/a", UID: "default/a", Namespace: "default", Name: "a", LocalQueue: "default/default",
+			PodSets: []batch.PodSet{{
+				Name: "main", Count: 3, MinCount: 2, Requests: batch.Resources{"cpu": 500, "nvidia.com/gpu": 1, "pods": 1},
+				Selector: batch.NodeSelector{Labels: batch.Labels{"rack": "r1"}},
+			}},
+			Walltime: batch.Walltime(90 * time.Minute), TimeMin: batch.Walltime(30 * time.Minute), Priority: 105, Submitter: "ann",
+			Begin: start.Add(time.Hour), EndBefore: start.Add(5 * time.Hour),
+		},
+	}}
+	if diff := cmp.Diff(want, file.Jobs); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestNodesCountOnAndSpread(t *testing.T) {
+	t.Parallel()
+	file, err := load(`{apiVersion: sim.berth.dev/v1alpha1, kind: Scenario, spec: {jobs: [{name: a}], nodes: [
+  {prefix: n, count: 3, resources: {cpu: 1}, labels: {pool: p}, spread: {rack: 2}},
+  {prefix: n, count: 1, resources: {cpu: 1, pods: 5}, taints: [{key: k, effect: NoSchedule}]}]}}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	node := func(name string, labels batch.Labels) batch.Node {
+		labels["kubernetes.io/hostname"] = name
+		return batch.Node{Name: batch.NodeName(name), Labels: labels, Capacity: batch.Resources{"cpu": 1000, "pods": 110}, Ready: true}
+	}
+	last := node("n3", batch.Labels{})
+	last.Capacity = batch.Resources{"cpu": 1000, "pods": 5}
+	last.Taints = []batch.Taint{{Key: "k", Effect: "NoSchedule"}}
+	want := []batch.Node{
+		node("n0", batch.Labels{"pool": "p", "rack": "r0"}), node("n1", batch.Labels{"pool": "p", "rack": "r0"}),
+		node("n2", batch.Labels{"pool": "p", "rack": "r1"}), last,
+	}
+	if diff := cmp.Diff(want, file.Nodes); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// A queue has a door of its name, unless the file makes doors of its own.
+func TestQueuesHaveDoors(t *testing.T) {
+	t.Parallel()
+	queue := "kind: ClusterQueue\nmetadata: {name: q}\n---\n"
+	door := "kind: LocalQueue\nmetadata: {name: d}\n---\n"
+	apply := "  events: [{at: 1m, apply: {kind: ClusterQueue, metadata: {name: r}}}]"
+	for _, test := range []struct {
+		name, text    string
+		want, applied []string
+	}{
+		{"none is defined", spec("  jobs: [{name: a}]"), []string{"ClusterQueue/default", "LocalQueue/default"}, nil},
+		{"one is defined", queue + spec("  jobs: [{name: a}]"), []string{"ClusterQueue/q", "LocalQueue/q"}, nil},
+		{"doors are defined", queue + door + spec("  jobs: [{name: a}]", apply), []string{"ClusterQueue/q", "LocalQueue/d"}, []string{"ClusterQueue/r"}},
+		{"an event brings one", queue + spec("  jobs: [{name: a}]", apply), []string{"ClusterQueue/q", "LocalQueue/q"}, []string{"ClusterQueue/r", "LocalQueue/r"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			file, err := load(test.text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(test.want, names(file.Objects)); diff != "" {
+				t.Errorf("objects (-want +got):\n%s", diff)
+			}
+			var applied []string
+			for _, e := range file.Events {
+				applied = append(applied, names(e.Apply)...)
+			}
+			if diff := cmp.Diff(test.applied, applied); diff != "" {
+				t.Errorf("applied (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func names(objects []scenario.Object) []string {
+	var out []string
+	for _, o := range objects {
+		out = append(out, o.Kind+"/"+o.Name)
+	}
+	return out
+}
+
+// Whatever a file says, reading it ends, and what is wrong is said.
+func FuzzLoad(f *testing.F) {
+	paths, err := filepath.Glob("../../test/scenarios/*/*.yaml")
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(string(text))
+	}
+	f.Add("a: &a [*a]")
+	f.Add("a: &a [x, x]\nb: &b [*a, *a]\nc: &c [*b, *b]\nd: [*c, *c]")
+	f.Add(spec("  jobs: [{name: a, requests: {cpu: 1e30}}]"))
+	f.Fuzz(func(t *testing.T, text string) {
+		file, err := load(text)
+		var wrong *scenario.FileError
+		switch {
+		case err == nil && len(file.Jobs) == 0 && file.Trace == nil:
+			t.Error("a file without work is taken")
+		case err != nil && (!errors.As(err, &wrong) || len(wrong.Problems) == 0):
+			t.Errorf("an error that names no problem: %v", err)
+		}
+	})
+}
