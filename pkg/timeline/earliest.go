@@ -89,17 +89,43 @@ func (t *Timeline) Earliest(need Need, from, till Time) (Place, bool) {
 	return Place{}, false
 }
 
+// The first window in which a start is looked for, and how much larger than
+// all up to there the next is; beyond the largest comes all the rest.
+const (
+	windowFirst  Long = 1 << 10
+	windowFactor      = 4
+	windowMax    Long = 1 << 24
+)
+
 // earliestSet is the first time in a span at which a set fits, others aside.
+// It is looked for in window after window: most starts are near, and nodes that
+// have no room until the end of a window need not be looked at.
 func (t *Timeline) earliestSet(s *Set, long Long, in Span) (Time, bool) {
-	if in.From >= in.Till {
-		return 0, false
-	}
-	if s.Pods == 0 {
+	if s.Pods == 0 && in.From < in.Till {
 		return in.From, true
 	}
+	for window := windowFirst; in.From < in.Till; window *= windowFactor {
+		part := Span{From: in.From, Till: in.Till}
+		if window <= windowMax {
+			part.Till = min(in.Till, in.From.plus(window))
+		}
+		if at, ok := t.earliestIn(s, long, part); ok {
+			return at, true
+		}
+		in.From = part.Till
+	}
+	return 0, false
+}
+
+// earliestIn is earliestSet for one window.
+func (t *Timeline) earliestIn(s *Set, long Long, in Span) (Time, bool) {
 	changes := t.scratch.changes[:0]
 	room := 0
+	first := t.opens(s)
 	for _, node := range s.Nodes {
+		if first[node] >= in.Till {
+			continue
+		}
 		begin := len(changes)
 		changes = t.lines[node].starts(changes, startsOf{set: s, long: long, in: in, width: t.width})
 		if len(changes) > begin && changes[begin].at == in.From {

@@ -167,7 +167,11 @@ func fullest(candidates []candidate, n int) int {
 func (t *Timeline) candidates(s *Set, nodes []int32, span Span) []candidate {
 	found := t.scratch.candidates[:0]
 	most := s.most()
+	first := t.opens(s)
 	for _, node := range nodes {
+		if first[node] > span.From {
+			continue
+		}
 		l := &t.lines[node]
 		i := l.step(span.From)
 		free := l.vector(i, t.width)

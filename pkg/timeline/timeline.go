@@ -70,6 +70,9 @@ type Timeline struct {
 	capacity []batch.Vector
 	lines    []line
 	scratch  scratch
+
+	opening []opening
+	written []int32 // nodes whose line was written, in turn
 }
 
 // New returns the timeline of empty nodes of these capacities, from a time on.
@@ -88,13 +91,14 @@ func (t *Timeline) Clone() *Timeline {
 	t.Freeze()
 	return &Timeline{
 		width: t.width, from: t.from, capacity: t.capacity,
-		lines: append([]line(nil), t.lines...),
+		lines: append([]line(nil), t.lines...), opening: t.openingForClone(),
 	}
 }
 
 // Freeze makes the steps of t be copied before they are written: cloning a
 // frozen timeline writes nothing.
 func (t *Timeline) Freeze() {
+	t.openingForClone()
 	for i := range t.lines {
 		if !t.lines[i].shared {
 			t.lines[i].shared = true
@@ -115,6 +119,7 @@ func (t *Timeline) Begin() Time { return t.from }
 
 // Clear makes a node empty.
 func (t *Timeline) Clear(node int) {
+	t.written = append(t.written, int32(node))
 	t.lines[node] = line{at: []Time{t.from}, free: append([]batch.Amount(nil), t.capacity[node]...)}
 }
 
@@ -177,6 +182,7 @@ func (t *Timeline) add(node int, need batch.Vector, n int, span Span) {
 	if span.Till <= span.From {
 		return
 	}
+	t.written = append(t.written, int32(node))
 	l := &t.lines[node]
 	if l.shared {
 		*l = line{at: append([]Time(nil), l.at...), free: append([]batch.Amount(nil), l.free...)}
