@@ -168,13 +168,14 @@ func (k *claim) note() {
 	if k.at != nil {
 		k.promise, k.kept = k.start(), &kept{record: k.at, option: k.option, place: k.place}
 	}
+	k.left = k.kept
 }
 
 // allKept says whether everyone has been tried and is where the last round
 // left him.
 func allKept(planned []*contender) bool {
 	for _, c := range planned {
-		if !c.tried || (c.at == nil) != (c.kept == nil) || (c.at != nil && (c.at != c.kept.record || !c.place.Equal(c.kept.place))) {
+		if !c.tried || (c.at == nil) != (c.left == nil) || (c.at != nil && (c.at != c.left.record || !c.place.Equal(c.left.place))) {
 			return false
 		}
 	}
@@ -193,9 +194,18 @@ func (p *pass) keepPromises() (planned []*contender) {
 	if kept {
 		return planned
 	}
+	if !p.newcomers(planned) && p.settleAll(planned) {
+		planned, _ = p.place(asBefore)
+		return planned
+	}
 	p.remember(planned)
 	planned, _ = p.place(asBefore)
 	return planned
+}
+
+// newcomers says whether there are any that may push others back.
+func (p *pass) newcomers(planned []*contender) bool {
+	return slices.ContainsFunc(planned, func(c *contender) bool { return c.promise == 0 && c.arrived && !c.tried })
 }
 
 // manner is how placements are chosen for promised starts.
@@ -223,6 +233,7 @@ func (p *pass) place(how manner) (planned []*contender, kept bool) {
 	}
 	kept = true
 	allowance, turns, floors := p.allowance(), p.turns(), floors{}
+	var late []*contender
 	for _, c := range p.order {
 		if c.started {
 			continue
@@ -232,6 +243,11 @@ func (p *pass) place(how manner) (planned []*contender, kept bool) {
 		}
 		if c.plannable() {
 			planned = append(planned, c)
+			if how == asBefore && turns == nil && c.promise != 0 && c.kept == nil && c.lost() {
+				late = append(late, c)
+				allowance.spend(c)
+				continue
+			}
 			kept = p.seatInTurn(c, how, seating{floors: floors, from: turns.of(c, p.from)}, kept) && kept
 			if !c.starts(p) {
 				allowance.spend(c)
@@ -240,6 +256,10 @@ func (p *pass) place(how manner) (planned []*contender, kept bool) {
 			p.stepOver(c)
 		}
 		turns.pass(c)
+	}
+	// Whose placement could not be found again must not take that of others.
+	for _, c := range late {
+		kept = p.seat(c, how, seating{floors: floors, from: p.from}) && kept
 	}
 	return planned, kept
 }

@@ -17,8 +17,9 @@ type claim struct {
 	arrived bool
 	promise timeline.Time // the start that binds; 0: none
 	kept    *kept         // its placement, if it is known
+	left    *kept         // where the last round of this plan left it
 	tried   bool          // a round of this plan has looked for space for it
-	loose   bool          // its place was given to a larger start, look again
+	loose   bool          // its place was given to another, look again
 	grown   bool          // it starts, and with the most pods that fit
 	started bool          // it starts, and its place is on p.line
 

@@ -13,6 +13,7 @@
 //	claim.go      a start to find, in one queue or several; who may be planned
 //	backfill.go   planned starts, round by round until nothing moves
 //	promise.go    placements of promised starts, from the plan before
+//	repair.go     the same after a restart, where it needs a search
 //	fill.go       the earliest start, and an earlier one than the planned
 //	exchange.go   equal requests change places, the older one first
 //	elastic.go    the most pods of what starts

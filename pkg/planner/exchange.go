@@ -50,6 +50,7 @@ func (p *pass) exchangeAlike(group []*contender) {
 		}
 	}
 	for i, c := range group {
+		c.loose = c.loose || !c.place.Equal(sorted[i].place) // with another place of its own, it may move
 		c.settle(sorted[i].option, sorted[i].place)
 		c.stuck = sorted[i].stuck // they ask for the same
 	}

@@ -64,33 +64,77 @@ func (p *pass) seats(placement batch.Placement, set *timeline.Set) ([]timeline.S
 	return seats, true
 }
 
-// remember finds placements for promised starts whose placement is not known,
-// as after a restart, or does not do any more. Taken in the order of their
-// starts, work on whole nodes always finds back to a placement for all: of
-// spans that overlap at no time more often than there are nodes, each finds a
-// node that is free when it begins.
-func (p *pass) remember(waiting []*contender) {
-	scratch := p.line.Clone()
-	var unknown []*contender
-	for _, c := range waiting {
-		start := max(c.promise, p.from)
-		switch {
-		case c.promise == 0:
-		case c.kept != nil && c.kept.place.From == start && scratch.Fits(c.kept.place):
-			scratch.Hold(c.kept.place)
-		default:
-			unknown = append(unknown, c)
-		}
-	}
-	slices.SortStableFunc(unknown, func(a, b *contender) int { return cmp.Compare(a.promise, b.promise) })
-	for _, c := range unknown {
-		c.kept = nil
-		for i := range c.options {
-			if place, ok := p.at(scratch, c.need(i), max(c.promise, p.from)); ok {
-				scratch.Hold(place)
-				c.kept = &kept{record: c, option: i, place: place}
-				break
+// settleAll finds placements for all promised starts that depend on nothing but
+// what runs and what was promised: after a restart, when nobody knows where the
+// promised starts were, they are found again in the same way. It says whether
+// there is room for all; if not, nothing has changed.
+//
+// Taken in the order of their starts, work on whole nodes always finds a
+// placement for all: of spans that overlap at no time more often than there are
+// nodes, each finds a node that is free when it begins. With mixed sizes some
+// may find none: these go to the front, and all are placed again.
+func (p *pass) settleAll(planned []*contender) bool {
+	order := promisedOf(planned)
+	for range ordersMax {
+		r := &repair{p: p, line: p.line.Clone()}
+		before := make([]*kept, len(order))
+		for i, k := range order {
+			before[i] = k.kept
+			if !r.seat(k) {
+				r.failed = append(r.failed, k)
 			}
 		}
+		if len(r.failed) == 0 {
+			return true
+		}
+		for i, k := range order {
+			k.kept = before[i]
+		}
+		rest := slices.DeleteFunc(order, func(k *claim) bool { return slices.Contains(r.failed, k) })
+		order = append(r.failed, rest...)
 	}
+	return false
 }
+
+// ordersMax bounds the orders in which all promised starts are placed anew.
+const ordersMax = 4
+
+// promisedOf are the claims with a promise, by their starts.
+func promisedOf(planned []*contender) (promised []*claim) {
+	seen := map[*claim]bool{}
+	for _, c := range planned {
+		if c.promise != 0 && !seen[c.claim] {
+			seen[c.claim] = true
+			promised = append(promised, c.claim)
+		}
+	}
+	slices.SortStableFunc(promised, func(a, b *claim) int { return cmp.Compare(a.promise, b.promise) })
+	return promised
+}
+
+// remember finds placements for promised starts whose placement is not known or
+// does not do any more, beside those whose placement does.
+func (p *pass) remember(planned []*contender) {
+	r := &repair{p: p, line: p.line.Clone()}
+	var unknown []*claim
+	for _, k := range promisedOf(planned) {
+		if k.kept != nil && k.kept.place.From == max(k.promise, p.from) && r.line.Fits(k.kept.place) {
+			r.line.Hold(k.kept.place)
+			continue
+		}
+		k.kept = nil
+		unknown = append(unknown, k)
+	}
+	for _, k := range unknown {
+		if r.seat(k) {
+			r.placed = append(r.placed, k)
+		} else if k.lost() {
+			r.failed = append(r.failed, k)
+		}
+	}
+	r.run()
+}
+
+// lost says whether the placement of a promise is not known, although nothing
+// may have happened to it: as after a restart.
+func (k *claim) lost() bool { return k.waiting.Held == nil }
