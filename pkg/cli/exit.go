@@ -17,8 +17,7 @@ func (e exitError) Error() string { return "it does not hold" }
 // ExitCode is the code that the program ends with after an error, and whether
 // the error is still to be printed.
 func ExitCode(err error) (code int, tell bool) {
-	var exit exitError
-	if errors.As(err, &exit) {
+	if exit, ok := errors.AsType[exitError](err); ok {
 		return exit.code, false
 	}
 	return exitWrong, true

@@ -159,7 +159,7 @@ func (o *simulateOptions) simulate(path string, options scenario.Options, log fu
 		if trace, closer, err = openTrace(file, bar); err != nil {
 			return page, fmt.Errorf("%s: %w", path, err)
 		}
-		defer closer.Close() //nolint:errcheck // it was only read
+		defer closer.Close()
 		play.Source = trace
 	}
 	page.File = file
@@ -230,7 +230,7 @@ func loadScenario(path string, options scenario.Options) (*scenario.File, error)
 func parseOverrides(texts []string) ([]scenario.Override, error) {
 	var out []scenario.Override
 	for _, text := range texts {
-		for _, one := range strings.Split(text, ",") {
+		for one := range strings.SplitSeq(text, ",") {
 			field, value, ok := strings.Cut(one, "=")
 			if !ok || field == "" || value == "" {
 				return nil, fmt.Errorf("--policy %q: write FIELD=VALUE, as in backfill.mode=None", one)

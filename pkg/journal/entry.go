@@ -53,10 +53,25 @@ type line struct {
 func eventTypes() map[string]reflect.Type {
 	types := map[string]reflect.Type{}
 	for _, e := range []batch.Event{
-		batch.NodeObserved{}, batch.NodeGone{}, batch.PodObserved{}, batch.PodGone{}, batch.QueueObserved{}, batch.QueueGone{},
-		batch.LocalQueueObserved{}, batch.LocalQueueGone{}, batch.FlavorObserved{}, batch.FlavorGone{}, batch.NamespaceObserved{},
-		batch.NamespaceGone{}, batch.PolicyObserved{}, batch.WorkloadObserved{}, batch.WorkloadGone{}, batch.OwnerObserved{},
-		batch.PlanIssued{}, batch.AdmitFailed{}, batch.StartRefused{},
+		batch.NodeObserved{},
+		batch.NodeGone{},
+		batch.PodObserved{},
+		batch.PodGone{},
+		batch.QueueObserved{},
+		batch.QueueGone{},
+		batch.LocalQueueObserved{},
+		batch.LocalQueueGone{},
+		batch.FlavorObserved{},
+		batch.FlavorGone{},
+		batch.NamespaceObserved{},
+		batch.NamespaceGone{},
+		batch.PolicyObserved{},
+		batch.WorkloadObserved{},
+		batch.WorkloadGone{},
+		batch.OwnerObserved{},
+		batch.PlanIssued{},
+		batch.AdmitFailed{},
+		batch.StartRefused{},
 	} {
 		types[reflect.TypeOf(e).Name()] = reflect.TypeOf(e)
 	}

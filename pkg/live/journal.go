@@ -269,7 +269,7 @@ func (w *ringWriter) close(ctx context.Context) {
 // lastSegment is the highest number of a segment in a folder.
 func lastSegment(folder string) int {
 	last := 0
-	names, _ := filepath.Glob(filepath.Join(folder, journalPattern)) //nolint:errcheck // the pattern is good
+	names, _ := filepath.Glob(filepath.Join(folder, journalPattern)) // the pattern is good
 	for _, name := range names {
 		var number int
 		if _, err := fmt.Sscanf(filepath.Base(name), "berth-%d.journal", &number); err == nil {

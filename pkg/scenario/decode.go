@@ -152,11 +152,11 @@ func (d *decoder) into(node *yaml.Node, target reflect.Value, path string) {
 		target.Set(reflect.New(target.Type().Elem()))
 		target = target.Elem()
 	}
-	if text, ok := target.Addr().Interface().(encoding.TextUnmarshaler); ok {
+	if text, ok := reflect.TypeAssert[encoding.TextUnmarshaler](target.Addr()); ok {
 		d.intoText(node, text, path)
 		return
 	}
-	switch target.Kind() { //nolint:exhaustive // the kinds that the types of a scenario have
+	switch target.Kind() {
 	case reflect.Struct:
 		d.intoStruct(node, target, path)
 	case reflect.Map:
@@ -192,7 +192,7 @@ func (d *decoder) intoScalar(node *yaml.Node, target reflect.Value, path string)
 		return
 	}
 	is := kindOf(node)
-	switch target.Kind() { //nolint:exhaustive // the kinds of scalars that the types of a scenario have
+	switch target.Kind() {
 	case reflect.String:
 		if is != kindText {
 			d.fail(node, path, "%s is %s, and text is wanted: write %q with the quotes", node.Value, is, node.Value)
@@ -286,7 +286,7 @@ func fieldsOf(t reflect.Type) map[string]field {
 	fields := map[string]field{}
 	for i := range t.NumField() {
 		name, rest, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
-		fields[name] = field{index: i, required: !strings.Contains(rest, "omitempty")}
+		fields[name] = field{index: i, required: !strings.Contains(rest, "omit")}
 	}
 	return fields
 }

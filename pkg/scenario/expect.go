@@ -90,9 +90,14 @@ func (l *loader) subject(path string, in *v1alpha1.Expectation) {
 		name  string
 		given bool
 	}{
-		{"job", in.Job != ""}, {"queue", in.Queue != ""}, {"freeNodes/freeGpus", in.FreeNodes != nil || in.FreeGPUs != nil},
-		{"neverAbove", in.NeverAbove != nil}, {"evictionsTotal", in.EvictionsTotal != nil}, {"startsTotal", in.StartsTotal != nil},
-		{"before", in.Before != nil}, {"metric", in.Metric != ""},
+		{"job", in.Job != ""},
+		{"queue", in.Queue != ""},
+		{"freeNodes/freeGpus", in.FreeNodes != nil || in.FreeGPUs != nil},
+		{"neverAbove", in.NeverAbove != nil},
+		{"evictionsTotal", in.EvictionsTotal != nil},
+		{"startsTotal", in.StartsTotal != nil},
+		{"before", in.Before != nil},
+		{"metric", in.Metric != ""},
 	} {
 		if s.given {
 			about = append(about, s.name)

@@ -164,8 +164,11 @@ func (l *loader) podSets(path string, j *v1alpha1.Job) []batch.PodSet {
 		name  string
 		given bool
 	}{
-		{"pods", j.Pods != nil}, {"minPods", j.MinPods != nil}, {"requests", j.Requests != nil},
-		{"nodeSelector", j.NodeSelector != nil}, {"tolerations", j.Tolerations != nil},
+		{"pods", j.Pods != nil},
+		{"minPods", j.MinPods != nil},
+		{"requests", j.Requests != nil},
+		{"nodeSelector", j.NodeSelector != nil},
+		{"tolerations", j.Tolerations != nil},
 	} {
 		if other.given {
 			l.wrong(path+"."+other.name, "stands beside podSets: give it to each of them")

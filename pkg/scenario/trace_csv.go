@@ -86,26 +86,10 @@ func (t *Trace) readCSV(line string) (record, string) {
 		return record{}, unusedUnreadable
 	}
 	var gpus, nodes float64
-	for _, one := range []struct {
-		index  int
-		number *float64
-		scale  float64
-	}{
-		{c.submit, &r.submit, c.scale},
-		{c.runtime, &r.run, c.scale},
-		{c.walltime, &r.walltime, c.scale},
-		{c.gpus, &gpus, 1},
-		{c.nodes, &nodes, 1},
-	} {
-		if one.index < 0 || one.index >= len(row) || row[one.index] == "" {
-			continue
-		}
-		n, err := strconv.ParseFloat(row[one.index], 64)
-		if err != nil || math.Abs(n) > 1e15 || math.IsNaN(n) {
-			return record{}, unusedUnreadable
-		}
-		*one.number = n * one.scale
+	if !numbers(row, []cell{{c.submit, &r.submit}, {c.runtime, &r.run}, {c.walltime, &r.walltime}, {c.gpus, &gpus}, {c.nodes, &nodes}}) {
+		return record{}, unusedUnreadable
 	}
+	r.submit, r.run, r.walltime = r.submit*c.scale, r.run*c.scale, r.walltime*c.scale
 	if gpus != math.Trunc(gpus) || nodes != math.Trunc(nodes) {
 		return record{}, unusedSize
 	}
@@ -117,4 +101,26 @@ func (t *Trace) readCSV(line string) (record, string) {
 		r.queue = row[c.queue]
 	}
 	return r, ""
+}
+
+// cell is a column and the number that it gives.
+type cell struct {
+	column int
+	number *float64
+}
+
+// numbers reads cells; those that are empty or not there leave theirs alone.
+// False: one cannot be read.
+func numbers(row []string, cells []cell) bool {
+	for _, c := range cells {
+		if c.column < 0 || c.column >= len(row) || row[c.column] == "" {
+			continue
+		}
+		n, err := strconv.ParseFloat(row[c.column], 64)
+		if err != nil || math.Abs(n) > 1e15 || math.IsNaN(n) {
+			return false
+		}
+		*c.number = n
+	}
+	return true
 }

@@ -159,6 +159,7 @@ func FuzzSWF(f *testing.F) {
 	f.Add(smallLog)
 	f.Add("; MaxProcs: 4\n1 1e300 0 1 1 0 0 1 1\n")
 	f.Add("1 -5 -1 NaN 4 -1 -1 8 Inf\n")
+	f.Add("1 0 -1 9e14 1 -1 -1 1 9e14\n2 9e12 -1 1 1 -1 -1 1 1\n")
 	f.Fuzz(func(t *testing.T, log string) {
 		_, trace, err := traced("{file: x, format: swf, procsPerNode: 3}", "[{prefix: n, count: 7, resources: {cpu: 3}}]", log)
 		checkTrace(t, trace, err)

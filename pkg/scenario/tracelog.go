@@ -26,6 +26,9 @@ const (
 	unusedUneven     = "whose GPUs do not divide by its nodes"
 )
 
+// secondsMax is the latest time of a log: a thousand years would wrap around.
+const secondsMax = 200 * 365 * 86400
+
 // lineMax is the longest line of a trace.
 const lineMax = 1 << 20
 
@@ -140,6 +143,8 @@ func (t *Trace) Next() (*Job, error) {
 
 func (t *Trace) unusable(r *record) string {
 	switch {
+	case max(r.submit, r.run, r.walltime) > secondsMax:
+		return unusedUnreadable
 	case r.run <= 0:
 		return unusedRuntime
 	case r.procs <= 0 && r.nodes <= 0:

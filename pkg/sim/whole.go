@@ -112,7 +112,11 @@ func (w *world) checkFirstRun(c *check, j *job) {
 	if c.Via != "" {
 		compare(c, "via", c.Via, j.first.Via)
 	}
-	order := hosts(j.first)
+	w.checkPlaces(c, hosts(j.first))
+}
+
+// checkPlaces looks at where its pods lay.
+func (w *world) checkPlaces(c *check, order []batch.NodeName) {
 	if c.Pods != nil {
 		compare(c, "pods", *c.Pods, len(order))
 	}

@@ -145,7 +145,7 @@ func (r reference) play(t *testing.T, server scenario.Admitter) played {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer log.Close() //nolint:errcheck // it was only read
+	defer log.Close()
 	trace, err := scenario.OpenTrace(file, log)
 	if err != nil {
 		t.Fatal(err)
@@ -185,7 +185,7 @@ func (r reference) differences(t *testing.T, got played) (differ, jobs int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer file.Close() //nolint:errcheck // it was only read
+	defer file.Close()
 	unzipped, err := gzip.NewReader(file)
 	if err != nil {
 		t.Fatal(err)

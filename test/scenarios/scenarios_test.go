@@ -61,7 +61,7 @@ func play(path string, admitter scenario.Admitter) (*scenario.File, *sim.Result,
 		if err != nil {
 			return nil, nil, nil, err
 		}
-		defer in.Close() //nolint:errcheck // it was only read
+		defer in.Close()
 		if options.Source, err = scenario.OpenTrace(file, in); err != nil {
 			return nil, nil, nil, err
 		}
@@ -193,8 +193,7 @@ func TestSharedScenariosHoldOrAreRefusedByName(t *testing.T) {
 // underWay are scenarios whose fields the API has, and whose behaviour is being
 // built.
 func underWay() map[string]string {
-	return map[string]string{
-	}
+	return map[string]string{}
 }
 
 // refusedByName says whether an error names what this version does not have.

@@ -4,7 +4,7 @@ package v1alpha1
 type Scenario struct {
 	APIVersion string       `json:"apiVersion"`
 	Kind       string       `json:"kind"`
-	Metadata   Metadata     `json:"metadata,omitempty"`
+	Metadata   Metadata     `json:"metadata,omitzero"`
 	Spec       ScenarioSpec `json:"spec"`
 }
 
