@@ -51,14 +51,18 @@ func (p *pass) rounds() {
 // greedy starts whatever of some contenders fits now, in order, beside what is
 // on p.full. Where nothing may overtake, what waits ends the line of its queue.
 func (p *pass) greedy(contenders []*contender) (started bool) {
-	failed := map[needKey]bool{}
+	failed := failures{}
 	for _, c := range contenders {
-		if c.started || failed[c.key] {
+		if c.started || failed.cover(c) {
 			continue
 		}
+		held := c.at != nil
 		if !p.startNow(c) {
-			failed[c.key] = true
+			failed.add(p, c)
 			continue
+		}
+		if held {
+			failed = failures{} // what it held may serve another
 		}
 		started = true
 	}

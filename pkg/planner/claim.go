@@ -157,17 +157,17 @@ const (
 	boundPerQueue = "perQueue"
 )
 
-// limit is the number that belongs to a bound.
-func (a *allowance) limit(bound string) int {
+// limitOf is the number that belongs to a bound.
+func limitOf(policy batch.Policy, bound string) int {
 	switch bound {
 	case boundPerUser:
-		return a.PerUser
+		return policy.PerUser
 	case boundPerQueue:
-		return a.PerQueue
+		return policy.PerQueue
 	case boundEASY:
 		return 1
 	}
-	return a.Depth
+	return policy.Depth
 }
 
 // turns are the starts before which nothing of a queue may start, where the

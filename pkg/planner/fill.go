@@ -49,6 +49,50 @@ func (f floors) raise(c *contender, option int, at timeline.Time) {
 	}), is)
 }
 
+// failures are requests that do not fit now, as long as holds are only added.
+// What is known of a request holds for every one of its kind that asks for as
+// many pods and as long, or more; for gangs of several pod sets only if it asks
+// for the same.
+type failures map[*kind][]needKey
+
+// cover says whether a request is known not to fit.
+func (f failures) cover(c *contender) bool {
+	for _, known := range f[c.key.shape.kind] {
+		if known == c.key {
+			return true
+		}
+		if c.at == nil && known.last == timeline.Never && known.shape.single() &&
+			known.shape.pods <= c.key.shape.pods && known.least <= c.key.least {
+			return true
+		}
+	}
+	return false
+}
+
+// add notes that a contender does not fit now. If not even one pod of its kind
+// fits for a second, nothing of it does.
+func (f failures) add(p *pass, c *contender) {
+	kind := c.key.shape.kind
+	known, asked := f[kind]
+	if !asked && c.key.shape.single() && !p.anyRoom(c) {
+		known = append(known, needKey{shape: &shape{options: c.options, pods: 1}, least: 1, last: timeline.Never})
+	}
+	f[kind] = append(known, c.key)
+}
+
+// anyRoom says whether one pod of a request for like pods fits now.
+func (p *pass) anyRoom(c *contender) bool {
+	return slices.ContainsFunc(c.options, func(o option) bool {
+		one := o.sets[0]
+		one.Pods = 1
+		_, ok := p.full.At(timeline.Need{Sets: []timeline.Set{one}, Long: 1}, p.from)
+		return ok
+	})
+}
+
+// single says whether a request is for one pod set.
+func (s *shape) single() bool { return len(s.options) > 0 && len(s.options[0].sets) == 1 }
+
 // earliest holds a contender at the earliest start that any of its flavors
 // offers; among equals, the one listed first. A claim that has a place already,
 // in another queue, gives it up for an earlier one alone.

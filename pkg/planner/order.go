@@ -57,8 +57,11 @@ func (p *pass) release() (some bool) {
 		}
 		return after
 	})
+	if len(free) == 0 {
+		return false
+	}
 	p.enroll(free)
-	return len(free) > 0
+	return true
 }
 
 // judge says why a workload takes no part; an empty reason: it does, with a

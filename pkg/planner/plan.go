@@ -84,7 +84,9 @@ func (p *pass) conclude() {
 		default:
 			waiting++
 			p.hold(c)
-			p.wait(c.waiting, v.verdict(c, place{index: i, position: waiting}))
+			if !v.unchanged(c) {
+				p.wait(c.waiting, v.verdict(c, place{index: i, position: waiting}))
+			}
 		}
 	}
 	for _, r := range p.refused {

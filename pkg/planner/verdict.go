@@ -14,24 +14,53 @@ import (
 // so that the time for which it is asked makes no difference.
 type verdicts struct {
 	p     *pass
-	known map[*shape]batch.Verdict
+	known map[*shape]*batch.Verdict
 	moved map[*contender]string
 }
 
 func newVerdicts(p *pass) *verdicts {
-	return &verdicts{p: p, known: map[*shape]batch.Verdict{}, moved: map[*contender]string{}}
+	return &verdicts{p: p, known: map[*shape]*batch.Verdict{}, moved: map[*contender]string{}}
 }
 
 // place is where a contender stands: its index in the order, and its position
 // among those of it that still wait, from 1.
 type place struct{ index, position int }
 
-func (v *verdicts) verdict(c *contender, at place) batch.Verdict {
-	verdict, ok := v.known[c.key.shape]
-	if !ok {
-		verdict = v.judge(c)
-		v.known[c.key.shape] = verdict
+// unchanged says whether the answer is the one that was given before: of most
+// that wait nothing else need be worked out.
+func (v *verdicts) unchanged(c *contender) bool {
+	last := c.workload().LastVerdict
+	if last == nil {
+		return false
 	}
+	promise := c.workload().Promise
+	if c.at == nil {
+		if !promise.IsZero() || !last.PlannedStart.IsZero() {
+			return false
+		}
+		if c.bound != "" {
+			return last.Reason == batch.ReasonNotPlanned
+		}
+		return last.Reason == v.ofShape(c).Reason
+	}
+	start := timeOf(c.start())
+	return start.Equal(last.PlannedStart) && !start.After(promise) && !start.After(v.p.now.Add(v.p.window())) &&
+		last.Reason == v.ofShape(c).Reason
+}
+
+// ofShape is the answer for all that ask for the same.
+func (v *verdicts) ofShape(c *contender) *batch.Verdict {
+	known, ok := v.known[c.key.shape]
+	if !ok {
+		judged := v.judge(c)
+		known = &judged
+		v.known[c.key.shape] = known
+	}
+	return known
+}
+
+func (v *verdicts) verdict(c *contender, at place) batch.Verdict {
+	verdict := *v.ofShape(c)
 	verdict.Facts.Queue = c.queue.Name
 	verdict.Position = at.position
 	if c.at != nil {
@@ -45,7 +74,7 @@ func (v *verdicts) verdict(c *contender, at place) batch.Verdict {
 	if c.bound != "" && c.at == nil {
 		verdict.Reason = batch.ReasonNotPlanned
 		verdict.Facts.Bound = c.bound
-		verdict.Facts.Limit = batch.Amount(v.p.allowance().limit(c.bound))
+		verdict.Facts.Limit = batch.Amount(limitOf(v.p.Policy, c.bound))
 	}
 	if last := c.workload().LastVerdict; last != nil && verdict.SameAnswer(*last) {
 		return verdict // nobody will read the rest
