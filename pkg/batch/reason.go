@@ -80,10 +80,12 @@ type Facts struct {
 	// many nodes.
 	FreeNow, FreeNodes int
 	// Resource is the one that decides, Need what one pod (or the gang, in a
-	// bound of the queue) asks of it, Limit the most that could ever be had.
-	Resource    ResourceName
-	Need, Limit Amount
-	// Bound is the field of the queue that is exceeded.
+	// bound of the queue) asks of it, Limit the most that could ever be had: of
+	// what waits for room, all that the nodes have that would do. Free of it are
+	// free now.
+	Resource          ResourceName
+	Need, Limit, Free Amount
+	// Bound is the field of the queue or of the policy that is in the way.
 	Bound string
 	// Ahead are the higher-ranked ones that are in the way, First of them and
 	// its planned start.
@@ -97,7 +99,8 @@ type Facts struct {
 	// Window is how far ahead planned starts are shown, where there is one that
 	// lies beyond it.
 	Window time.Duration
-	// Until is when a requeued workload is tried again.
+	// Until is when a requeued workload is tried again, when one may begin, or
+	// by when one must have ended.
 	Until time.Time
 	// Text is what somebody else said: why a spec is invalid, what a name is.
 	Text string

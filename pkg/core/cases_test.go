@@ -85,7 +85,7 @@ func TestB14PodSlotsAndUnmanagedPodsCount(t *testing.T) {
 	}}, job{name: "tiny", pods: 11, walltime: 60})
 	w.until(0)
 	w.want("roles=-", "roles~-", "tiny=-")
-	w.reason("roles", batch.ReasonResources, "1 of 2 pod slots free")
+	w.reason("roles", batch.ReasonResources, "1 of 10 pod slots free")
 	w.reason("tiny", batch.ReasonNeverFits, "room for 10 of 11 such pods", "pod slots run out first")
 	w.step(batch.PodGone{UID: "u3"})
 	w.until(1)
@@ -142,7 +142,7 @@ func TestB24EachCauseHasItsReason(t *testing.T) {
 	w.reason("long", batch.ReasonWalltimeLimit, "1h1m", "allows 1h at most")
 	w.reason("held", batch.ReasonHeld, "held by its author")
 	w.reason("wrong", batch.ReasonInvalidSpec, "write 1h")
-	w.reason("four", batch.ReasonResources, "3 of 4 nvidia.com/gpu free", "09:00")
+	w.reason("four", batch.ReasonResources, "asks 1 × 4 nvidia.com/gpu; 3 of 5 nvidia.com/gpu free; starts at 09:00")
 	w.reason("behind", batch.ReasonPriority, "would fit now", "ns/four is planned on these nodes for 09:00", "starts at 10:00 at the latest")
 
 	// A fixed cause clears the reason without a new submission.

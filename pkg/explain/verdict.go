@@ -114,6 +114,9 @@ func ahead(f batch.Facts) string {
 	if !f.FirstAt.IsZero() {
 		at = " for " + Clock(f.FirstAt, f.At)
 	}
+	if f.Bound == "Strict" {
+		return fmt.Sprintf("nothing overtakes in ClusterQueue %s (backfill.mode: Strict) and %s waits before it", f.Queue, f.First)
+	}
 	switch f.Ahead {
 	case 0:
 		return "its nodes are kept for planned starts"
@@ -125,23 +128,38 @@ func ahead(f batch.Facts) string {
 
 func resources(v batch.Verdict) string {
 	f := v.Facts
-	free := "not enough is free" + where(f)
-	if f.Resource != "" {
-		free = fmt.Sprintf("%s of %s %s free%s", Amount(f.Resource, f.Limit), Amount(f.Resource, f.Need), noun(f.Resource), where(f))
-	}
-	return fmt.Sprintf("asks %s; %s%s; %s", asked(f.Asked, f.Resource), free, room(f), when(v))
+	return fmt.Sprintf("asks %s%s; %s%s; %s", asked(f.Asked, f.Resource), aside(f), free(f), room(f), when(v))
 }
 
 func topology(v batch.Verdict) string {
 	f := v.Facts
-	return fmt.Sprintf("asks %s; enough is free in total%s, but not on single nodes as its pods need it%s; %s",
-		asked(f.Asked, f.Resource), where(f), room(f), when(v))
+	why := "but not on single nodes as its pods need it"
+	if f.Bound == "exclusive" {
+		why = "but not on nodes that it would have for itself"
+	}
+	return fmt.Sprintf("asks %s%s; %s, which is enough in total, %s%s; %s", asked(f.Asked, f.Resource), aside(f), free(f), why, room(f), when(v))
+}
+
+// free says how much is free now of all that there is.
+func free(f batch.Facts) string {
+	if f.Resource == "" {
+		return "not enough is free" + where(f)
+	}
+	return fmt.Sprintf("%s of %s %s free%s", Amount(f.Resource, f.Free), Amount(f.Resource, f.Limit), noun(f.Resource), where(f))
+}
+
+// aside says that whole nodes are asked for.
+func aside(f batch.Facts) string {
+	if f.Bound == "exclusive" {
+		return " on whole nodes"
+	}
+	return ""
 }
 
 // room says for how many pods of a gang there is room.
 func room(f batch.Facts) string {
 	if n := pods(f.Asked); n > 1 {
-		return fmt.Sprintf(", room for %d of %d pods", f.FreeNow, n)
+		return fmt.Sprintf(", room for %d of %d pods now", f.FreeNow, n)
 	}
 	return ""
 }
@@ -150,6 +168,10 @@ func room(f batch.Facts) string {
 func when(v batch.Verdict) string {
 	if v.PlannedStart.IsZero() && v.Facts.Window > 0 {
 		return fmt.Sprintf("its planned start is more than %s away and not shown yet", batch.FormatDuration(v.Facts.Window))
+	}
+	if v.PlannedStart.IsZero() && !v.Facts.Until.IsZero() {
+		return fmt.Sprintf("no start is known after which it could end by %s, it starts by itself when enough running work has ended before",
+			Clock(v.Facts.Until, v.Facts.At))
 	}
 	if v.PlannedStart.IsZero() {
 		return "no start is known, it starts by itself when enough running work has ended"

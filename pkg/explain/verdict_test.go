@@ -25,21 +25,21 @@ func TestVerdictsInWords(t *testing.T) {
 		{
 			"a gang that waits for running work",
 			batch.Verdict{Reason: batch.ReasonResources, PlannedStart: start, Facts: batch.Facts{
-				Asked: gang, Flavor: "h100", FreeNow: 3, Resource: batch.ResourceGPU, Need: 32, Limit: 24,
+				Asked: gang, Flavor: "h100", FreeNow: 3, Resource: batch.ResourceGPU, Need: 32, Free: 25, Limit: 128,
 			}},
-			"asks 4 × 8 nvidia.com/gpu; 24 of 32 nvidia.com/gpu free in h100, room for 3 of 4 pods; starts at 14:20 at the latest",
+			"asks 4 × 8 nvidia.com/gpu; 25 of 128 nvidia.com/gpu free in h100, room for 3 of 4 pods now; starts at 14:20 at the latest",
 		},
 		{
 			"nobody knows when",
-			batch.Verdict{Reason: batch.ReasonResources, Facts: batch.Facts{Asked: single, Resource: "memory", Need: 3 << 30, Limit: 1 << 20}},
-			"asks 1 × 3Gi memory; 1Mi of 3Gi memory free; no start is known, it starts by itself when enough running work has ended",
+			batch.Verdict{Reason: batch.ReasonResources, Facts: batch.Facts{Asked: single, Resource: "memory", Need: 3 << 30, Free: 1 << 20, Limit: 64 << 30}},
+			"asks 1 × 3Gi memory; 1Mi of 64Gi memory free; no start is known, it starts by itself when enough running work has ended",
 		},
 		{
 			"tomorrow, and why later than promised",
 			batch.Verdict{Reason: batch.ReasonResources, PlannedStart: start.Add(24*time.Hour + 5*time.Second), MovedBy: "overrun of ns/a", Facts: batch.Facts{
-				Asked: single, Resource: batch.ResourcePods, Need: 1,
+				Asked: single, Resource: batch.ResourcePods, Need: 1, Limit: 110,
 			}},
-			"asks 1 × (1500m cpu, 3Gi memory); 0 of 1 pod slots free; starts at 2026-03-03 14:20:05 at the latest; moved later by: overrun of ns/a",
+			"asks 1 × (1500m cpu, 3Gi memory); 0 of 110 pod slots free; starts at 2026-03-03 14:20:05 at the latest; moved later by: overrun of ns/a",
 		},
 		{
 			"behind others",
@@ -48,8 +48,44 @@ func TestVerdictsInWords(t *testing.T) {
 		},
 		{
 			"scattered",
-			batch.Verdict{Reason: batch.ReasonTopology, PlannedStart: start, Facts: batch.Facts{Asked: gang, FreeNow: 1}},
-			"asks 4 × 8 nvidia.com/gpu; enough is free in total, but not on single nodes as its pods need it, room for 1 of 4 pods; starts at 14:20 at the latest",
+			batch.Verdict{Reason: batch.ReasonTopology, PlannedStart: start, Facts: batch.Facts{
+				Asked: gang, FreeNow: 1, Resource: batch.ResourceGPU, Free: 40, Limit: 64,
+			}},
+			"asks 4 × 8 nvidia.com/gpu; 40 of 64 nvidia.com/gpu free, which is enough in total, but not on single nodes as its pods need it, room for 1 of 4 pods now; starts at 14:20 at the latest",
+		},
+		{
+			"whole nodes",
+			batch.Verdict{Reason: batch.ReasonTopology, PlannedStart: start, Facts: batch.Facts{
+				Asked: gang, FreeNow: 3, Resource: batch.ResourceGPU, Free: 40, Limit: 64, Bound: "exclusive",
+			}},
+			"asks 4 × 8 nvidia.com/gpu on whole nodes; 40 of 64 nvidia.com/gpu free, which is enough in total, but not on nodes that it would have for itself, room for 3 of 4 pods now; starts at 14:20 at the latest",
+		},
+		{
+			"elastic, with an end in sight",
+			batch.Verdict{Reason: batch.ReasonResources, Facts: batch.Facts{
+				Asked: []batch.Ask{{Pods: 8, Least: 2, Requests: gang[0].Requests}}, FreeNow: 1, Resource: batch.ResourceGPU, Free: 8, Limit: 64, Until: start,
+			}},
+			"asks 2 to 8 × 8 nvidia.com/gpu; 8 of 64 nvidia.com/gpu free, room for 1 of 2 pods now; no start is known after which it could end by 14:20, it starts by itself when enough running work has ended before",
+		},
+		{
+			"in its turn",
+			batch.Verdict{Reason: batch.ReasonPriority, PlannedStart: start, Facts: batch.Facts{Asked: gang, Queue: "main", Bound: "Strict", First: "ns/a"}},
+			"asks 4 × 8 nvidia.com/gpu; would fit now, but nothing overtakes in ClusterQueue main (backfill.mode: Strict) and ns/a waits before it; starts at 14:20 at the latest",
+		},
+		{
+			"too far ahead",
+			batch.Verdict{Reason: batch.ReasonPriority, Facts: batch.Facts{Asked: gang, Ahead: 1, First: "ns/a", Window: 30 * 24 * time.Hour}},
+			"asks 4 × 8 nvidia.com/gpu; would fit now, but higher-ranked ns/a is planned on these nodes; its planned start is more than 30d away and not shown yet",
+		},
+		{
+			"too many of a user",
+			batch.Verdict{Reason: batch.ReasonNotPlanned, Position: 12, Facts: batch.Facts{Asked: gang, Limit: 10, Bound: "perUser"}},
+			"asks 4 × 8 nvidia.com/gpu; place 12 in the order, and only the first 10 of a user are planned (backfill.perUser); it starts by itself when it fits or is nearer the top",
+		},
+		{
+			"the throttle of an array",
+			batch.Verdict{Reason: batch.ReasonArrayLimit, Facts: batch.Facts{Limit: 2, Text: "sweep"}},
+			"at most 2 members of array sweep may run at a time, and others come before it; it starts by itself when one has ended",
 		},
 		{
 			"nodes that are away",

@@ -21,6 +21,7 @@ type shape struct {
 	never   batch.Verdict // NeverFits, or empty
 	kind    *kind         // of a request for one set of pods
 	pods    int
+	whole   bool        // whole nodes
 	absent  bool        // it fits only with nodes that are not available
 	facts   batch.Facts // of absent
 }
@@ -81,7 +82,7 @@ func (p *pass) shape(w *batch.Waiting, q *batch.Queue) *shape {
 	s, ok := again(p.fleet.shapes, p.fleet.before.shapes, key)
 	if !ok {
 		s = p.newShape(request{sets: w.Workload.PodSets, queue: q, whole: key.whole})
-		s.pods = podsOf(w.Workload.PodSets)
+		s.pods, s.whole = podsOf(w.Workload.PodSets), key.whole
 		s.kind = p.fleet.kindOf(s, w.Workload.PodSets, key.whole)
 		p.fleet.shapes[key] = s
 	}

@@ -83,6 +83,9 @@ func (v *verdicts) verdict(c *contender, at place) batch.Verdict {
 	if verdict.Reason == batch.ReasonPriority {
 		v.ahead(c, at.index, &verdict.Facts)
 	}
+	if c.at == nil && verdict.Reason.TakesPart() {
+		verdict.Facts.Until = c.workload().EndBefore
+	}
 	return verdict
 }
 
@@ -107,12 +110,18 @@ func (v *verdicts) judge(c *contender) batch.Verdict {
 		}
 		inTotal = inTotal || p.enoughInTotal(need)
 	}
+	v.scarce(c, &facts)
+	if c.key.shape.whole {
+		facts.Bound = boundWhole
+	}
 	if inTotal {
 		return verdictOf(batch.ReasonTopology, facts)
 	}
-	v.scarce(c, &facts)
 	return verdictOf(batch.ReasonResources, facts)
 }
+
+// boundWhole says that whole nodes were asked for.
+const boundWhole = "exclusive"
 
 // room is for how many pods of a gang there is room now, and on how many nodes.
 func (p *pass) room(need timeline.Need) (pods, nodes int) {
@@ -162,15 +171,35 @@ func (p *pass) totals(need timeline.Need) (free, asked batch.Vector) {
 	return free, asked
 }
 
-// scarce names the resource that is short in total, GPUs before others.
+// scarce names the resource that is short in total, GPUs before others; if none
+// is, the one that is asked for, likewise.
 func (v *verdicts) scarce(c *contender, facts *batch.Facts) {
 	p := v.p
 	i := slices.IndexFunc(c.options, func(o option) bool { return o.flavor == facts.Flavor })
-	free, asked := p.totals(c.need(max(i, 0)))
+	need := c.need(max(i, 0))
+	free, asked := p.totals(need)
+	best, short := -1, false
 	for r := range asked {
-		name := p.fleet.catalog.Name(r)
-		if asked[r] > free[r] && (facts.Resource == "" || name == batch.ResourceGPU) {
-			facts.Resource, facts.Need, facts.Limit = name, asked[r], free[r]
+		if asked[r] <= 0 {
+			continue
+		}
+		lacks := asked[r] > free[r]
+		better := lacks && !short || lacks == short && p.fleet.catalog.Name(r) == batch.ResourceGPU
+		if best < 0 || better {
+			best, short = r, lacks
+		}
+	}
+	if best < 0 {
+		return
+	}
+	facts.Resource, facts.Need, facts.Free = p.fleet.catalog.Name(best), asked[best], free[best]
+	seen := map[int32]bool{}
+	for i := range need.Sets {
+		for _, node := range need.Sets[i].Nodes {
+			if !seen[node] {
+				seen[node] = true
+				facts.Limit += p.fleet.capacity[node][best]
+			}
 		}
 	}
 }
@@ -187,6 +216,10 @@ func (v *verdicts) ahead(c *contender, index int, facts *batch.Facts) {
 		}
 	}
 	for _, other := range v.p.order[:index] {
+		if v.inTurn(c, other) && !other.starts(v.p) {
+			facts.Bound, facts.First = boundTurn, nameOf(other.workload())
+			return
+		}
 		if !other.placed() || other.starts(v.p) {
 			continue
 		}
@@ -197,6 +230,14 @@ func (v *verdicts) ahead(c *contender, index int, facts *batch.Facts) {
 			facts.Ahead++
 		}
 	}
+}
+
+// boundTurn says that nothing overtakes.
+const boundTurn = "Strict"
+
+// inTurn says whether one waits for the turn of another before it in its queue.
+func (v *verdicts) inTurn(c, other *contender) bool {
+	return v.p.Policy.Backfill == batch.BackfillStrict && c.queue == other.queue && c.claim != other.claim
 }
 
 func nameOf(w *batch.Workload) string { return w.Namespace + "/" + w.Name }
@@ -220,10 +261,10 @@ func (v *verdicts) mover(c *contender, at place) string {
 		return by
 	}
 	for _, other := range v.p.order[:at.index] {
-		if other.arrived && v.meets(c, other) {
+		if other.arrived && (v.meets(c, other) || v.inTurn(c, other)) {
 			return "higher-ranked arrival " + nameOf(other.workload())
 		}
-		if by := v.moved[other]; by != "" && v.meets(c, other) {
+		if by := v.moved[other]; by != "" && (v.meets(c, other) || v.inTurn(c, other)) {
 			return by
 		}
 	}
