@@ -102,6 +102,9 @@ func (p *player) event(e batch.Event) {
 	if issued, ok := e.(batch.PlanIssued); ok && p.step != nil && p.issued {
 		p.step.Recorded = issued.Plan
 		issued.Plan.Holds = p.step.Now.Holds
+		if p.step.Same {
+			issued.Plan.Carried = p.step.Now.Carried // saves work, and decides nothing
+		}
 		p.tell()
 		p.core.Step(issued)
 		return

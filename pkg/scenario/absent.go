@@ -9,14 +9,11 @@ import (
 // not have, with what is missing. When a behaviour comes, its line goes.
 func absentFields() map[string]string {
 	absent := map[string]string{
-		"spec.jobs[].array":      "arrays (array)",
 		"spec.jobs[].account":    "accounts (account)",
 		"spec.jobs[].qos":        "service classes (qos)",
 		"spec.jobs[].nice":       "multifactor priority (nice)",
 		"spec.jobs[].topology":   "topology (topology)",
 		"spec.jobs[].onNodeLoss": "node failures (onNodeLoss)",
-		"spec.jobs[].jobName":    "dependencies (jobName)",
-		"spec.jobs[].after":      "dependencies (after)",
 		"spec.jobs[].requeue":    "preemption and node failures (requeue)",
 		"spec.jobs[].checkpoint": "checkpoints (checkpoint)",
 		"spec.jobs[].onNotice":   "notices (onNotice)",

@@ -24,7 +24,7 @@ func agrees(t interface {
 	for _, name := range []batch.ResourceName{batch.ResourceCPU, "memory"} {
 		got, err := amount(name, v1alpha1.Quantity(text))
 		quantity, twinErr := resource.ParseQuantity(text)
-		if twinErr != nil || quantity.Sign() < 0 {
+		if twinErr != nil || quantity.Sign() < 0 || text[0] == '-' {
 			if err == nil {
 				t.Errorf("%q is %d, and no quantity for Kubernetes (%v)", text, got, twinErr)
 			}

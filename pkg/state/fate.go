@@ -76,12 +76,7 @@ func (n *names) bury(r *record) {
 		if fate.End == "" {
 			fate.End = batch.Cancelled
 		}
-		if n.gone[name] == nil {
-			n.gone[name] = map[int]goneFate{}
-		}
-		n.number++
-		n.gone[name][fate.Index] = goneFate{Fate: fate, number: n.number}
-		n.order = append(n.order, goneName{name: name, index: fate.Index, number: n.number})
+		n.remember(name, fate)
 	}
 	for len(n.order)-n.first > fatesMax {
 		n.forget(n.order[n.first])
@@ -90,6 +85,15 @@ func (n *names) bury(r *record) {
 	if n.first > fatesMax {
 		n.order, n.first = slices.Clone(n.order[n.first:]), 0
 	}
+}
+
+func (n *names) remember(name batch.DependencyName, fate batch.Fate) {
+	if n.gone[name] == nil {
+		n.gone[name] = map[int]goneFate{}
+	}
+	n.number++
+	n.gone[name][fate.Index] = goneFate{Fate: fate, number: n.number}
+	n.order = append(n.order, goneName{name: name, index: fate.Index, number: n.number})
 }
 
 func (n *names) forget(g goneName) {

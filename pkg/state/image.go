@@ -20,6 +20,7 @@ type Image struct {
 	Pods        []PodImage
 	Records     []RecordImage
 	Held        []batch.WorkloadID // those with a placement of a planned start
+	Gone        []GoneImage        // fates of those that are gone, oldest first
 }
 
 // NamespaceImage is a namespace in an Image.
@@ -44,6 +45,12 @@ type RecordImage struct {
 	Trusted  bool              `json:",omitempty"`
 	Refused  string            `json:",omitempty"`
 	Stray    bool              `json:",omitempty"`
+}
+
+// GoneImage is what became of a workload whose record was deleted.
+type GoneImage struct {
+	Name batch.DependencyName
+	Fate batch.Fate
 }
 
 // Image returns the working set as it is now.
@@ -75,6 +82,11 @@ func (s *State) Image() Image {
 			ID: id, Workload: r.workload, Owner: r.owner, Before: r.before, Held: r.held,
 			Trusted: r.trusted, Refused: r.refused, Stray: r.stray,
 		})
+	}
+	for _, g := range s.names.order[s.names.first:] {
+		if is := s.names.gone[g.name][g.index]; is.number == g.number {
+			out.Gone = append(out.Gone, GoneImage{Name: g.name, Fate: is.Fate})
+		}
 	}
 	return out
 }
@@ -112,6 +124,7 @@ func Restore(image Image) *State {
 		r.trusted, r.refused, r.stray = is.Trusted, is.Refused, is.Stray
 		if r.workload != nil {
 			r.shape = batch.Shape(r.workload.PodSets)
+			s.names.add(r)
 		}
 		if r.stray {
 			s.strays++
@@ -122,6 +135,9 @@ func Restore(image Image) *State {
 		s.restorePod(is)
 	}
 	s.held = slices.Clone(image.Held)
+	for _, is := range image.Gone {
+		s.names.remember(is.Name, is.Fate)
+	}
 	return s
 }
 
