@@ -175,6 +175,11 @@ func TestRunningJobKeepsWhatItWasPlannedFor(t *testing.T) {
 	mustBeRefused(t, "change the queue", running.tryChange(team.client, func(j *batchv1.Job) {
 		j.Labels[v1alpha1.QueueLabel] = "other"
 	}), "cannot change")
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: team.name, Name: running.pods()[0].Name}}
+	for _, key := range []string{"berth.dev/rank", "berth.dev/flavor", "berth.dev/cluster-queue"} {
+		err := team.tryEdit(team.client, pod, func() { pod.Annotations[key] = "7" })
+		mustBeRefused(t, "write "+key+" on a pod", err, "are written by Berth only")
+	}
 	mustBeRefused(t, "a Pod that says it belongs to a workload", team.client.Create(t.Context(), &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: team.name, Name: "forged", Labels: map[string]string{v1alpha1.WorkloadLabel: running.record().Name},
