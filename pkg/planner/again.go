@@ -14,7 +14,7 @@ type seen struct {
 	place timeline.Place // no seats: it got none
 }
 
-// trail is the way through the order, compared with the one before.
+// trail is a way through those that wait, compared with the same way before.
 //
 // Most of it is the same every time: placements are chosen anew so that they
 // are the best there are, not because anything has changed. So the questions
@@ -28,40 +28,92 @@ type trail struct {
 	changed *timeline.Nodes
 }
 
-// beginTrail finds out what has changed since the last way through the order.
-func (p *pass) beginTrail() {
-	last := p.trail
-	p.trail = trail{line: p.line.Clone()}
+// has says whether a step belongs to this trail.
+func (t *trail) has(s *seen) bool { return s.turn < len(t.steps) && t.steps[s.turn] == s }
+
+// follow begins a trail after the last one. Of those that come now, in their
+// order, it forgets what is known if they do not come again as they did.
+func (t *trail) follow(line *timeline.Timeline, known []**seen) {
+	last := *t
+	*t = trail{line: line.Clone()}
 	if last.line == nil {
-		p.trail.changed = timeline.NewNodes(len(p.Nodes))
-		for _, c := range p.order {
-			c.seen = nil
+		t.changed = timeline.NewNodes(line.Len())
+		for _, s := range known {
+			*s = nil
 		}
 		return
 	}
-	p.trail.changed = timeline.Differ(last.line, p.line)
-	// Holds of those that do not come again, or not in the same order.
+	t.changed = timeline.Differ(last.line, line)
 	again := make([]bool, len(last.steps))
 	turn := -1
-	for _, c := range p.order {
-		switch {
-		case c.seen == nil:
-		case c.started || len(c.records) > 1 || c.seen.turn <= turn || !last.has(c.seen):
-			c.seen = nil
-		default:
-			turn = c.seen.turn
-			again[turn] = true
+	for _, s := range known {
+		if (*s).turn <= turn || !last.has(*s) {
+			*s = nil
+			continue
 		}
+		turn = (*s).turn
+		again[turn] = true
 	}
 	for i, step := range last.steps {
 		if !again[i] {
-			p.trail.changed.AddPlace(step.place)
+			t.changed.AddPlace(step.place)
 		}
 	}
 }
 
-// has says whether a step belongs to this way through the order.
-func (t *trail) has(s *seen) bool { return s.turn < len(t.steps) && t.steps[s.turn] == s }
+// question is what is asked for an option of a contender.
+type question struct {
+	option int
+	need   timeline.Need
+	at     timeline.Time
+}
+
+// look asks a question on a line, as far as the answer is not known.
+func (t *trail) look(line *timeline.Timeline, was *seen, q question) timeline.Look {
+	if was != nil && q.option < len(was.looks) && was.looks[q.option].Asks(q.need, q.at) {
+		return line.LookAgain(was.looks[q.option], t.changed)
+	}
+	return line.Look(q.need, q.at)
+}
+
+// step notes what the trail has found, in the place of what was known.
+func (t *trail) step(known **seen, is seen) {
+	is.turn = len(t.steps)
+	switch was := *known; {
+	case was == nil:
+		t.changed.AddPlace(is.place)
+	case !is.place.Equal(was.place):
+		t.changed.AddPlace(was.place)
+		t.changed.AddPlace(is.place)
+	}
+	*known = &is
+	t.steps = append(t.steps, &is)
+}
+
+// placeOf is the place that a look has found, with what keeps its nodes whole.
+func (p *pass) placeOf(l *timeline.Look) (timeline.Place, bool) {
+	if !l.Found {
+		return l.Place, false
+	}
+	place := l.Place
+	place.Seats = slices.Clip(place.Seats)
+	return p.keepWhole(l.Need.Sets, place), true
+}
+
+// beginTrail begins the way through the order.
+func (p *pass) beginTrail() {
+	var known []**seen
+	for _, c := range p.order {
+		switch {
+		case c.seen == nil:
+		case c.started || len(c.records) > 1:
+			c.seen = nil
+		default:
+			known = append(known, &c.seen)
+		}
+	}
+	p.trail.follow(p.line, known)
+}
 
 // lookAt is when a place is looked for, and in which way.
 type lookAt struct {
@@ -71,27 +123,17 @@ type lookAt struct {
 
 // look asks for a place beside all that is on p.full.
 func (p *pass) look(c *contender, option int, l lookAt) (timeline.Place, bool) {
-	need, at := c.need(option), l.start
+	need := c.need(option)
 	if l.how == asBefore {
-		return p.at(p.full, need, at) // not the way that is kept
+		return p.at(p.full, need, l.start) // not the way that is kept
 	}
-	if c.seen != nil && option < len(c.seen.looks) && c.seen.looks[option].Asks(need, at) {
-		c.looks = append(c.looks, p.full.LookAgain(c.seen.looks[option], p.trail.changed))
-	} else {
-		c.looks = append(c.looks, p.full.Look(need, at))
-	}
-	is := &c.looks[len(c.looks)-1]
-	if !is.Found {
-		return is.Place, false
-	}
-	place := is.Place
-	place.Seats = slices.Clip(place.Seats)
-	return p.keepWhole(need.Sets, place), true
+	c.looks = append(c.looks, p.trail.look(p.full, c.seen, question{option: option, need: need, at: l.start}))
+	return p.placeOf(&c.looks[len(c.looks)-1])
 }
 
 // step notes what the way through the order has found for a contender.
 func (p *pass) step(c *contender) {
-	is := &seen{turn: len(p.trail.steps), looks: c.looks}
+	is := seen{looks: c.looks}
 	c.looks = nil
 	if c.placed() {
 		is.place = c.place
@@ -99,15 +141,7 @@ func (p *pass) step(c *contender) {
 			is.looks = []timeline.Look{p.full.Noted(c.need(0), seatsAlone(c.place))}
 		}
 	}
-	switch {
-	case c.seen == nil:
-		p.trail.changed.AddPlace(is.place)
-	case !is.place.Equal(c.seen.place):
-		p.trail.changed.AddPlace(c.seen.place)
-		p.trail.changed.AddPlace(is.place)
-	}
-	c.seen = is
-	p.trail.steps = append(p.trail.steps, is)
+	p.trail.step(&c.seen, is)
 }
 
 // stepOver notes that a contender gets no place this time.

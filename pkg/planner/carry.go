@@ -19,6 +19,7 @@ type carry struct {
 	ends      []timeline.Time
 	uncertain *timeline.Nodes // where line may not be what the views say
 	trail     trail
+	byStart   [ordersMax]trail
 	settled   *timeline.Timeline
 	records   map[recordKey]memory
 }
@@ -31,9 +32,10 @@ type recordKey struct {
 
 // memory is what is known of a record.
 type memory struct {
-	key   needKey
-	seen  *seen
-	stuck stuck
+	key       needKey
+	seen      *seen
+	resettled [ordersMax]*seen
+	stuck     stuck
 }
 
 // pickUp takes what the plan before has left, if the nodes are the same. Where
@@ -48,6 +50,7 @@ func (p *pass) pickUp() {
 			return
 		}
 	}
+	p.byStart = left.byStart
 	p.carried, p.trail, p.settled, p.filled = left, left.trail, left.settled, 1
 }
 
@@ -60,7 +63,7 @@ func (p *pass) recollect(c *contender) {
 	if !ok {
 		return
 	}
-	c.seen = m.seen
+	c.seen, c.resettled = m.seen, m.resettled
 	if m.key == c.key {
 		c.stuck = m.stuck
 	}
@@ -71,7 +74,7 @@ func (p *pass) leave() {
 	left := &carry{
 		known: p.fleet.known, views: p.Nodes, flavors: p.Flavors,
 		line: p.line, ends: p.fleet.ends, uncertain: p.fleet.uncertain,
-		trail: p.trail, settled: p.settled, records: map[recordKey]memory{},
+		trail: p.trail, byStart: p.byStart, settled: p.settled, records: map[recordKey]memory{},
 	}
 	for _, c := range p.order {
 		if c.started {
@@ -81,8 +84,8 @@ func (p *pass) leave() {
 		if c.stuck.round != p.filled {
 			c.stuck.known = false
 		}
-		if c.seen != nil || c.stuck.known {
-			m := memory{key: c.key, seen: c.seen, stuck: c.stuck}
+		if c.seen != nil || c.resettled != [ordersMax]*seen{} || c.stuck.known {
+			m := memory{key: c.key, seen: c.seen, resettled: c.resettled, stuck: c.stuck}
 			m.stuck.round = 1
 			left.records[recordKey{id: c.workload().ID, queue: c.queue.Name}] = m
 		}
@@ -90,6 +93,11 @@ func (p *pass) leave() {
 	left.line.Freeze()
 	if left.trail.line != nil {
 		left.trail.line.Freeze()
+	}
+	for _, t := range left.byStart {
+		if t.line != nil {
+			t.line.Freeze()
+		}
 	}
 	if left.settled != nil {
 		left.settled.Freeze()

@@ -46,10 +46,11 @@ type contender struct {
 	bound string
 
 	// What is known of before, so that it need not be found again.
-	seen  *seen
-	looks []timeline.Look // of this way through the order
-	stuck stuck
-	fresh bool // stuck since this way through the order
+	seen      *seen
+	resettled [ordersMax]*seen // by the start
+	looks     []timeline.Look  // of this way through the order
+	stuck     stuck
+	fresh     bool // stuck since this way through the order
 }
 
 // kept is a placement from the plan before.

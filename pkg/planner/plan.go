@@ -43,8 +43,9 @@ type pass struct {
 	line    *timeline.Timeline        // what runs or starts now; no planned starts
 	full    *timeline.Timeline        // with planned starts
 
-	carried *carry // what the plan before has left; nil: nothing of use
-	trail   trail
+	carried *carry             // what the plan before has left; nil: nothing of use
+	trail   trail              // through the order
+	byStart [ordersMax]trail   // through the starts
 	filled  int                // rounds with a second way
 	settled *timeline.Timeline // p.full when the last of them ended
 	gains   []timeline.Gain    // since then

@@ -75,12 +75,13 @@ func (p *pass) seats(placement batch.Placement, set *timeline.Set) ([]timeline.S
 // may find none: these go to the front, and all are placed again.
 func (p *pass) settleAll(planned []*contender) bool {
 	order := promisedOf(planned)
-	for range ordersMax {
+	for tries := range ordersMax {
 		r := &repair{p: p, line: p.line.Clone()}
 		before := make([]*kept, len(order))
+		p.byStart[tries].follow(p.line, resettledOf(order, tries))
 		for i, k := range order {
 			before[i] = k.kept
-			if !r.seat(k) {
+			if !r.seatAgain(k, tries) {
 				r.failed = append(r.failed, k)
 			}
 		}
@@ -94,6 +95,48 @@ func (p *pass) settleAll(planned []*contender) bool {
 		order = append(r.failed, rest...)
 	}
 	return false
+}
+
+// resettledOf is what is known of claims from the last time that all were
+// placed anew.
+func resettledOf(order []*claim, tries int) (known []**seen) {
+	for _, k := range order {
+		if len(k.records) == 1 && k.records[0].resettled[tries] != nil {
+			known = append(known, &k.records[0].resettled[tries])
+		}
+	}
+	return known
+}
+
+// seatAgain is seat, as far as the answer is not known. Of claims with several
+// records nothing is.
+func (r *repair) seatAgain(k *claim, tries int) bool {
+	c, p := k.records[0], r.p
+	trail, known := &p.byStart[tries], &k.records[0].resettled[tries]
+	var is seen
+	if len(k.records) > 1 {
+		ok := r.seat(k)
+		if ok {
+			is.place = k.kept.place
+		}
+		*known = nil
+		trail.step(known, is)
+		return ok
+	}
+	for i := range c.options {
+		if !c.plannable() {
+			break
+		}
+		is.looks = append(is.looks, trail.look(r.line, *known, question{option: i, need: c.need(i), at: max(k.promise, p.from)}))
+		if place, ok := p.placeOf(&is.looks[i]); ok {
+			k.kept = &kept{record: c, option: i, place: place}
+			r.line.Hold(place)
+			is.place = place
+			break
+		}
+	}
+	trail.step(known, is)
+	return len(is.place.Seats) > 0
 }
 
 // ordersMax bounds the orders in which all promised starts are placed anew.

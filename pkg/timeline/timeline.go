@@ -114,6 +114,9 @@ func (t *Timeline) Since(from Time) *Timeline {
 	return clone
 }
 
+// Len is the number of nodes.
+func (t *Timeline) Len() int { return len(t.lines) }
+
 // Begin is the time from which on the timeline knows what is free.
 func (t *Timeline) Begin() Time { return t.from }
 
