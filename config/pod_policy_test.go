@@ -245,7 +245,7 @@ func TestPodGuardProtectsQueuedPods(t *testing.T) {
 		{"the submitter removed", alice, alone(), alone(without(v1alpha1.SubmitterAnnotation)), "annotations berth.dev/submitter, rank, cluster-queue and flavor are written by Berth only"},
 		{"Berth gives a rank", berth, of(), of(annotated("berth.dev/rank", "3")), ""},
 		{"a forged rank", alice, of(), of(annotated("berth.dev/rank", "3")), "annotation berth.dev/rank is not known"},
-		{"another rank", alice, of(annotated("berth.dev/rank", "3")), of(annotated("berth.dev/rank", "0")), "berth.dev/rank are written by Berth only"},
+		{"another rank", alice, of(annotated("berth.dev/rank", "3")), of(annotated("berth.dev/rank", "0")), "rank, cluster-queue and flavor are written by Berth only"},
 		{"the Job controller touches a ranked pod", jobs, of(annotated("berth.dev/rank", "3"), finalizer), of(annotated("berth.dev/rank", "3")), ""},
 		{"another queue while it waits", alice, alone(), alone(podQueue("quick")), ""},
 		{"another queue while it runs", alice, alone(gates()), alone(gates(), podQueue("quick")), "can change to another LocalQueue while the Pod waits, and not otherwise"},
