@@ -3,6 +3,8 @@ package core_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"runtime"
+	"syscall"
 	"testing"
 	"time"
 
@@ -94,20 +96,91 @@ func randomWorkload(random *rand.Rand, i int) batch.Workload {
 
 func BenchmarkPlan(b *testing.B) {
 	for _, s := range []size{{1000, 600, 5000, 1000}, {10_000, 5000, 50_000, 1000}} {
-		name := fmt.Sprintf("nodes=%d/running=%d/pending=%d/depth=%d", s.nodes, s.running, s.pending, s.depth)
-		b.Run(name+"/cold", func(b *testing.B) {
-			c, _ := loaded(s)
-			for b.Loop() {
-				c.Plan(zero)
-			}
-		})
-		b.Run(name+"/after-one-event", func(b *testing.B) {
-			c, first := loaded(s)
+		benchmarkPlan(b, s)
+	}
+}
+
+// How the cost grows with nodes, at as many pending for each, and with pending.
+func BenchmarkGrowth(b *testing.B) {
+	for _, s := range []size{
+		{1000, 500, 5000, 1000}, {2000, 1000, 10_000, 1000}, {5000, 2500, 25_000, 1000}, {10_000, 5000, 50_000, 1000},
+		{1000, 600, 1000, 1000}, {1000, 600, 2000, 1000}, {1000, 600, 10_000, 1000}, {1000, 600, 20_000, 1000}, {1000, 600, 50_000, 1000},
+	} {
+		benchmarkPlan(b, s)
+	}
+}
+
+func benchmarkPlan(b *testing.B, s size) {
+	name := fmt.Sprintf("nodes=%d/running=%d/pending=%d/depth=%d", s.nodes, s.running, s.pending, s.depth)
+	b.Run(name+"/cold", func(b *testing.B) {
+		c, _ := loaded(s)
+		spent := processTime()
+		for b.Loop() {
+			c.Plan(zero)
+		}
+		reportTime(b, spent)
+	})
+	b.Run(name+"/after-one-event", func(b *testing.B) {
+		c, first := loaded(s)
+		settled(c)
+		size := heap()
+		c.Step(batch.OwnerObserved{ID: first, Owner: batch.Owner{Started: true, End: &batch.End{State: batch.Completed, Time: zero}}})
+		spent := processTime()
+		for b.Loop() {
+			c.Plan(zero)
+		}
+		reportTime(b, spent)
+		b.ReportMetric(float64(size)/(1<<20), "heap-MB")
+	})
+	b.Run(name+"/nothing-changed", func(b *testing.B) {
+		c, _ := loaded(s)
+		settled(c)
+		spent := processTime()
+		for b.Loop() {
+			c.Plan(zero)
+		}
+		reportTime(b, spent)
+	})
+}
+
+// processTime is the processor time that was used so far: others' load disturbs
+// it less than it does the time on the clock.
+func processTime() time.Duration {
+	var used syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
+		panic(err)
+	}
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
+}
+
+func reportTime(b *testing.B, before time.Duration) {
+	b.ReportMetric(float64(processTime()-before)/float64(b.N)/1e6, "cpu-ms/op")
+}
+
+func heap() uint64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+// A workload comes and goes again: two events, each with its plan, beside few
+// that wait. So it is in a simulation.
+func BenchmarkEvent(b *testing.B) {
+	for _, nodes := range []int{128, 1000} {
+		b.Run(fmt.Sprintf("nodes=%d/pending=20", nodes), func(b *testing.B) {
+			c, _ := loaded(size{nodes, nodes / 2, 20, 1000})
 			settled(c)
-			c.Step(batch.OwnerObserved{ID: first, Owner: batch.Owner{Started: true, End: &batch.End{State: batch.Completed, Time: zero}}})
-			for b.Loop() {
-				c.Plan(zero)
+			random := rand.New(rand.NewPCG(3, 4))
+			spent := processTime()
+			for i := 100; b.Loop(); i++ {
+				w := randomWorkload(random, i)
+				c.Step(batch.WorkloadObserved{Workload: w})
+				c.Step(batch.PlanIssued{Plan: c.Plan(zero)})
+				c.Step(batch.WorkloadGone{ID: w.ID})
+				c.Step(batch.PlanIssued{Plan: c.Plan(zero)})
 			}
+			reportTime(b, spent)
 		})
 	}
 }

@@ -50,6 +50,7 @@ type pass struct {
 	settled *timeline.Timeline // p.full when the last of them ended
 	gains   []timeline.Gain    // since then
 
+	free        map[nodesKey]batch.Vector // of nodes, beside what runs
 	gainsOfKind map[*kind]*kindGains
 }
 
@@ -62,6 +63,7 @@ func newPass(snapshot batch.Snapshot, now time.Time) *pass {
 		evicting: map[batch.WorkloadID]bool{},
 		leaving:  map[batch.WorkloadID]bool{},
 		begun:    map[batch.WorkloadID]bool{},
+		free:     map[nodesKey]batch.Vector{},
 	}
 }
 

@@ -145,18 +145,44 @@ func (p *pass) enoughInTotal(need timeline.Need) bool {
 // have nothing free.
 func (p *pass) totals(need timeline.Need) (free, asked batch.Vector) {
 	asked = make(batch.Vector, p.fleet.catalog.Len())
-	free = make(batch.Vector, p.fleet.catalog.Len())
+	for i := range need.Sets {
+		asked.Sub(need.Sets[i].Each, -need.Sets[i].Pods)
+	}
+	if w := p.fleet.whole; w >= 0 {
+		asked[w] = 0
+	}
+	if len(need.Sets) != 1 || len(need.Sets[0].Nodes) == 0 {
+		return p.freeOf(need), asked
+	}
+	set := &need.Sets[0]
+	key := nodesKey{first: &set.Nodes[0], nodes: len(set.Nodes), whole: set.Spare != nil}
+	free, ok := p.free[key]
+	if !ok {
+		free = p.freeOf(need)
+		p.free[key] = free
+	}
+	return free, asked
+}
+
+// nodesKey tells apart lists of nodes that one mask has made.
+type nodesKey struct {
+	first *int32
+	nodes int
+	whole bool
+}
+
+// freeOf is what is free of the nodes that would do.
+func (p *pass) freeOf(need timeline.Need) batch.Vector {
+	free := make(batch.Vector, p.fleet.catalog.Len())
 	seen := make([]bool, len(p.Nodes))
-	span := timeline.SpanOf(p.from, 1)
 	for i := range need.Sets {
 		set := &need.Sets[i]
-		asked.Sub(set.Each, -set.Pods)
 		for _, node := range set.Nodes {
 			if seen[node] {
 				continue
 			}
 			seen[node] = true
-			has := p.line.Free(int(node), span)
+			has := p.line.FreeAt(int(node), p.from)
 			if w := p.fleet.whole; w >= 0 && (has[w] <= 0 || (set.Spare != nil && has[w] < wholeNode)) {
 				continue
 			}
@@ -166,9 +192,9 @@ func (p *pass) totals(need timeline.Need) (free, asked batch.Vector) {
 		}
 	}
 	if w := p.fleet.whole; w >= 0 {
-		asked[w], free[w] = 0, 0
+		free[w] = 0
 	}
-	return free, asked
+	return free
 }
 
 // scarce names the resource that is short in total, GPUs before others; if none
@@ -193,7 +219,7 @@ func (v *verdicts) scarce(c *contender, facts *batch.Facts) {
 		return
 	}
 	facts.Resource, facts.Need, facts.Free = p.fleet.catalog.Name(best), asked[best], free[best]
-	seen := map[int32]bool{}
+	seen := make([]bool, len(p.Nodes))
 	for i := range need.Sets {
 		for _, node := range need.Sets[i].Nodes {
 			if !seen[node] {

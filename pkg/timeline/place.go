@@ -207,6 +207,13 @@ func (t *Timeline) Free(node int, span Span) batch.Vector {
 	return least
 }
 
+// FreeAt is what is free on a node at a time. It is the timeline's own memory:
+// read it, and don't keep it.
+func (t *Timeline) FreeAt(node int, at Time) batch.Vector {
+	l := &t.lines[node]
+	return l.vector(l.step(at), t.width)
+}
+
 // Opens says whether any time of a span has room for a pod on a node.
 func (t *Timeline) Opens(node int, each batch.Vector, span Span) bool {
 	l := &t.lines[node]
