@@ -106,15 +106,16 @@ func levels[T client.Object](matters func(T) any, now func(T), gone func(T)) too
 
 // What matters of each kind: what its event is made of.
 
-func ofNamespace(n *corev1.Namespace) any            { return n.Labels }
-func ofNode(n *corev1.Node) any                      { return convert.Node(n) }
-func ofPolicy(p *v1alpha1.SchedulingPolicy) any      { return p.Spec }
-func ofFlavor(f *v1alpha1.ResourceFlavor) any        { return f.Spec }
-func ofQueue(q *v1alpha1.ClusterQueue) any           { return []any{q.Spec, q.DeletionTimestamp, stateSince(q)} }
-func ofLocalQueue(q *v1alpha1.LocalQueue) any        { return q.Spec }
-func ofWorkload(q *v1alpha1.QueuedWorkload) any      { return convert.Workload(q) }
-func ofJob(j *batchv1.Job) any                       { return owned(framework.Job{}, j) }
-func ofPod(p *corev1.Pod) any                        { return []any{convert.Pod(p), owned(framework.Pod{}, p)} }
+func ofNamespace(n *corev1.Namespace) any       { return n.Labels }
+func ofNode(n *corev1.Node) any                 { return convert.Node(n) }
+func ofPolicy(p *v1alpha1.SchedulingPolicy) any { return p.Spec }
+func ofFlavor(f *v1alpha1.ResourceFlavor) any   { return f.Spec }
+func ofQueue(q *v1alpha1.ClusterQueue) any      { return []any{q.Spec, q.DeletionTimestamp, stateSince(q)} }
+func ofLocalQueue(q *v1alpha1.LocalQueue) any   { return q.Spec }
+func ofWorkload(q *v1alpha1.QueuedWorkload) any { return convert.Workload(q) }
+func ofJob(j *batchv1.Job) any                  { return owned(framework.Job{}, j) }
+func ofPod(p *corev1.Pod) any                   { return []any{convert.Pod(p), owned(framework.Pod{}, p)} }
+
 func owned(kind framework.Kind, o client.Object) any { return []any{kind.QueueName(o), kind.Owner(o)} }
 
 func stateSince(queue *v1alpha1.ClusterQueue) any {
