@@ -44,10 +44,16 @@ func drawJob(t *rapid.T, i int) job {
 
 // drawWorld draws a cluster in which time has passed and things have happened.
 func drawWorld(t *rapid.T, check func(w *world) func(batch.Plan)) *world {
+	wild := rapid.Bool().Draw(t, "wild")
 	w := newWorld(t)
 	w.queue("front", func(q *batch.Queue) { q.Tier = 5 })
 	policy := batch.DefaultPolicy()
 	policy.Depth = rapid.SampledFrom([]int{1000, 1000, 3}).Draw(t, "depth")
+	if wild {
+		drawPolicy(t, &policy)
+		w.queue("alone", func(q *batch.Queue) { q.Exclusive = batch.ExclusiveWorkload })
+		w.step(batch.LocalQueueObserved{LocalQueue: batch.LocalQueue{Name: "ns/any", Queues: []batch.QueueName{"main", "front"}}})
+	}
 	w.step(batch.PolicyObserved{Policy: policy})
 	nodes := rapid.IntRange(1, 4).Draw(t, "nodes")
 	w.nodes(nodes, 8)
@@ -79,7 +85,11 @@ func drawWorld(t *rapid.T, check func(w *world) func(batch.Plan)) *world {
 			disturb(t, w, nodes)
 			w.until(minute)
 		default:
-			w.submit(drawJob(t, i))
+			j := drawJob(t, i)
+			if wild {
+				drawWishes(t, w, &j)
+			}
+			w.submit(j)
 			if rapid.Bool().Draw(t, "at once") {
 				w.until(minute)
 			}

@@ -70,3 +70,31 @@ func (p *pass) throttle(claims []*claim) []*claim {
 		return out[k]
 	})
 }
+
+// withRivals adds to claims that come late the members of their arrays that
+// have not started: which of them take part is decided anew.
+func (p *pass) withRivals(claims []*claim) []*claim {
+	if len(p.order) == 0 {
+		return claims
+	}
+	late := map[arrayKey]bool{}
+	for _, k := range claims {
+		if key, limited := arrayOf(k.workload()); limited {
+			late[key] = true
+		}
+	}
+	rivals := map[*claim]bool{}
+	p.order = slices.DeleteFunc(p.order, func(c *contender) bool {
+		key, limited := arrayOf(c.workload())
+		if !limited || !late[key] || c.started {
+			return false
+		}
+		if !rivals[c.claim] {
+			rivals[c.claim] = true
+			p.used[key]--
+			claims = append(claims, c.claim)
+		}
+		return true
+	})
+	return claims
+}

@@ -168,7 +168,7 @@ func (p *pass) begin(c *contender) bool {
 // note makes what a round has found a promise for the next.
 func (k *claim) note() {
 	k.tried = !k.loose
-	k.promise, k.kept, k.loose = 0, nil, false
+	k.promise, k.kept = 0, nil
 	if k.at != nil {
 		k.promise, k.kept = k.start(), &kept{record: k.at, option: k.option, place: k.place}
 	}
@@ -229,7 +229,7 @@ func (p *pass) place(how manner) (planned []*contender, kept bool) {
 	}
 	for _, c := range p.order {
 		if !c.started {
-			c.at = nil
+			c.at, c.loose = nil, false
 		}
 		if c.fresh {
 			c.fresh, c.stuck.known = false, false

@@ -34,7 +34,7 @@ func (p *pass) growAll(planned []*contender) {
 		p.giveBack(c.place)
 		place, most := p.grown(c)
 		if !most {
-			p.loosen(planned[i+1:])
+			p.loosen(planned[i+1:], c.claim)
 			place, _ = p.grown(c)
 		}
 		c.place = place
@@ -42,10 +42,10 @@ func (p *pass) growAll(planned []*contender) {
 	}
 }
 
-// loosen takes their places from those that have no promise.
-func (p *pass) loosen(lower []*contender) {
+// loosen takes their places from those that have no promise, but for one.
+func (p *pass) loosen(lower []*contender, grows *claim) {
 	for _, c := range lower {
-		if c.at != nil && !c.started && c.promise == 0 {
+		if c.claim != grows && c.at != nil && !c.started && c.promise == 0 {
 			p.giveBack(c.place)
 			c.at, c.loose, c.grown = nil, true, false
 		}

@@ -31,7 +31,7 @@ func (p *pass) enroll(waiting []*batch.Waiting) {
 		claims = append(claims, k)
 	}
 	sorted := len(p.order) == 0 // they come in order of rank
-	for _, k := range p.throttle(claims) {
+	for _, k := range p.throttle(p.withRivals(claims)) {
 		p.order = append(p.order, k.records...)
 	}
 	// Records of one workload keep the order in which its queues are listed.
@@ -50,13 +50,18 @@ func (p *pass) release() (some bool) {
 		return false
 	}
 	var free []*batch.Waiting
-	p.refused = slices.DeleteFunc(p.refused, func(r refusal) bool {
-		after := r.verdict.Reason == batch.ReasonDependency && p.dependency(r.waiting.Workload).Reason == ""
-		if after {
-			free = append(free, r.waiting)
+	still := p.refused[:0]
+	for _, r := range p.refused {
+		if r.verdict.Reason == batch.ReasonDependency {
+			r.verdict = p.dependency(r.waiting.Workload) // it may wait for less
 		}
-		return after
-	})
+		if r.verdict.Reason == "" {
+			free = append(free, r.waiting)
+		} else {
+			still = append(still, r)
+		}
+	}
+	p.refused = still
 	if len(free) == 0 {
 		return false
 	}

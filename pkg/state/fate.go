@@ -148,20 +148,26 @@ func (r *record) fate(name batch.DependencyName) batch.Fate {
 	return fate
 }
 
-// fatesFor are the fates of all that waiting work depends on.
-func (s *State) fatesFor(waiting []*batch.Waiting) map[batch.DependencyName][]batch.Fate {
-	var fates map[batch.DependencyName][]batch.Fate
-	for _, w := range waiting {
-		for _, d := range w.Workload.After {
-			name := batch.DependencyName{Namespace: w.Workload.Namespace, Name: d.Name}
-			if _, known := fates[name]; known || d.Name == "" {
-				continue
+// fatesFor are the fates of all that waiting work depends on, and work that
+// runs: it may be taken back and wait again.
+func (s *State) fatesFor(snapshot *batch.Snapshot) map[batch.DependencyName][]batch.Fate {
+	fates := map[batch.DependencyName][]batch.Fate{}
+	add := func(w *batch.Workload) {
+		for _, d := range w.After {
+			name := batch.DependencyName{Namespace: w.Namespace, Name: d.Name}
+			if _, known := fates[name]; !known && d.Name != "" {
+				fates[name] = s.names.fates(name)
 			}
-			if fates == nil {
-				fates = map[batch.DependencyName][]batch.Fate{}
-			}
-			fates[name] = s.names.fates(name)
 		}
+	}
+	for _, w := range snapshot.Waiting {
+		add(w.Workload)
+	}
+	for _, st := range snapshot.Started {
+		add(st.Workload)
+	}
+	if len(fates) == 0 {
+		return nil
 	}
 	return fates
 }

@@ -24,11 +24,11 @@ func (s *State) Snapshot() batch.Snapshot {
 		snapshot.Waiting = append(snapshot.Waiting, w)
 		return true
 	})
-	snapshot.Fates = s.fatesFor(snapshot.Waiting)
 	s.started.Ascend(func(r *record) bool {
 		snapshot.Started = append(snapshot.Started, r.asStarted())
 		return true
 	})
+	snapshot.Fates = s.fatesFor(&snapshot)
 	return snapshot
 }
 
