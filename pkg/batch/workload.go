@@ -31,7 +31,6 @@ type Workload struct {
 	JobName   string       // what singleton compares; empty: Name
 	Array     *ArrayMember // nil: not a member of an array
 	Exclusive Exclusive    // whole nodes or not; empty: None
-	NoRequeue bool         // a run that is taken back is its last
 
 	// Below: decisions that stand in the API server.
 

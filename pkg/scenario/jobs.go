@@ -37,7 +37,6 @@ func (l *loader) job(path string, j *v1alpha1.Job) {
 			JobName:    j.JobName,
 			Submitter:  orDefault(j.User, "user"),
 			Held:       j.Hold != nil && *j.Hold,
-			NoRequeue:  j.Requeue != nil && !*j.Requeue,
 		},
 		CancelAt: l.offset(path+".cancelAt", j.CancelAt),
 	}
