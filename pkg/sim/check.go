@@ -147,21 +147,17 @@ func (w *world) checkQueueNow(c *check) {
 	}
 	pending := 0
 	for _, j := range w.jobs { //order:any a count
-		if j.submittedTo(w) == c.Queue && !j.ended && j.workload.Allocation == nil {
+		if slices.Contains(j.submittedTo(w), c.Queue) && !j.ended && j.workload.Allocation == nil {
 			pending++
 		}
 	}
 	compare(c, "pending", *c.Pending, pending)
 }
 
-// submittedTo is the ClusterQueue behind a job's LocalQueue.
-func (j *job) submittedTo(w *world) batch.QueueName {
-	namespace, name, _ := strings.Cut(string(j.workload.LocalQueue), "/")
-	local, ok := w.objects["LocalQueue/"+namespace+"/"+name].Seen.(batch.LocalQueueObserved)
-	if !ok || len(local.LocalQueue.Queues) == 0 {
-		return ""
-	}
-	return local.LocalQueue.Queues[0]
+// submittedTo are the ClusterQueues behind a job's LocalQueue: it waits in each.
+func (j *job) submittedTo(w *world) []batch.QueueName {
+	local, _ := w.objects["LocalQueue/"+string(j.workload.LocalQueue)].Seen.(batch.LocalQueueObserved)
+	return local.LocalQueue.Queues
 }
 
 func (w *world) compareUsed(c *check, queue batch.QueueName, want batch.Resources) {
