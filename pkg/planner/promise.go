@@ -78,11 +78,16 @@ func (p *pass) settleAll(planned []*contender) bool {
 	for tries := range ordersMax {
 		r := &repair{p: p, line: p.line.Clone()}
 		before := make([]*kept, len(order))
-		p.byStart[tries].follow(p.line, resettledOf(order, tries))
 		for i, k := range order {
 			before[i] = k.kept
-			if !r.seatAgain(k, tries) {
-				r.failed = append(r.failed, k)
+		}
+		p.byStart[tries].follow(p.line, resettledOf(order, tries))
+		for _, k := range order {
+			if r.seatAgain(k, tries) {
+				continue
+			}
+			if r.failed = append(r.failed, k); tries == ordersMax-1 {
+				break // no order comes after this one
 			}
 		}
 		if len(r.failed) == 0 {
