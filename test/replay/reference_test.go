@@ -34,6 +34,14 @@ type reference struct {
 	gap               string // why it does not agree yet; empty: it must
 }
 
+// name says what is compared, and on how many nodes.
+func (r reference) name() string {
+	if r.wholeMachineAsOne {
+		return r.log + "/" + r.policy + "/counted"
+	}
+	return r.log + "/" + r.policy
+}
+
 // strictGap: under Strict, holds on like nodes do not change places yet, so that
 // the head of the queue waits beside idle nodes.
 const strictGap = "under Strict, planned starts do not change places yet"
@@ -43,9 +51,11 @@ func references() []reference {
 		{log: "KTH-SP2-first5000", policy: "Strict", starts: "fcfs", nodes: 100, meanWait: 199337.59, slowdown: 4971.7625, p95: 594007, exact: true, long: true, gap: strictGap},
 		{log: "KTH-SP2-first5000", policy: "EASY", starts: "easy", nodes: 100, meanWait: 9462.25, slowdown: 138.0785, p95: 51893, exact: true},
 		{log: "KTH-SP2-first5000", policy: "Conservative", starts: "cons", nodes: 100, meanWait: 9173.12, slowdown: 127.7590, p95: 53405},
+		{log: "KTH-SP2-first5000", policy: "Conservative", starts: "cons", nodes: 100, meanWait: 9173.12, slowdown: 127.7590, p95: 53405, wholeMachineAsOne: true},
 		{log: "SDSC-SP2-first5000", policy: "Strict", starts: "fcfs", nodes: 128, meanWait: 20710.65, slowdown: 181.6592, p95: 80924, exact: true, long: true, gap: strictGap},
 		{log: "SDSC-SP2-first5000", policy: "EASY", starts: "easy", nodes: 128, meanWait: 4044.29, slowdown: 17.9118, p95: 27127, exact: true},
-		{log: "SDSC-SP2-first5000", policy: "Conservative", starts: "cons", nodes: 128, meanWait: 4236.98, slowdown: 17.1962, p95: 27391, gap: "holds on like nodes keep idle ones from the queue's head"},
+		{log: "SDSC-SP2-first5000", policy: "Conservative", starts: "cons", nodes: 128, meanWait: 4236.98, slowdown: 17.1962, p95: 27391, gap: "on named nodes the mean wait is 8 % above that on one node of 128 processors, and should be the same"},
+		{log: "SDSC-SP2-first5000", policy: "Conservative", starts: "cons", nodes: 128, meanWait: 4236.98, slowdown: 17.1962, p95: 27391, wholeMachineAsOne: true, gap: "the mean bounded slowdown is 2.3 % above the reference's; holes are offered in another order"},
 		{log: "KTH-SP2-sc15", policy: "Strict", starts: "fcfs", nodes: 100, meanWait: 353776.41, slowdown: 6814.9733, p95: 805926, exact: true, long: true, gap: strictGap},
 		{log: "KTH-SP2-sc15", policy: "EASY", starts: "easy", nodes: 100, meanWait: 6834.59, slowdown: 92.6877, p95: 37634, exact: true, long: true},
 		{log: "KTH-SP2-sc15", policy: "Conservative", starts: "cons", nodes: 100, meanWait: 7316.23, slowdown: 88.9656, p95: 39007, long: true},
@@ -65,7 +75,7 @@ func TestSchedulesAgreeWithIndependentReferences(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, r := range references() {
-		t.Run(r.log+"/"+r.policy, func(t *testing.T) {
+		t.Run(r.name(), func(t *testing.T) {
 			if r.long && os.Getenv("BERTH_LONG") == "" {
 				t.Skip("takes minutes: set BERTH_LONG=1")
 			}
@@ -89,8 +99,8 @@ func (r reference) compare(t *testing.T, server scenario.Admitter) {
 	wait, slowdown := got.result.Metrics[scenario.MetricMeanWait], got.result.Metrics[scenario.MetricMeanBoundedSlowdown]
 	p95 := got.result.Metrics[scenario.MetricP95Wait]
 	differ, jobs := r.differences(t, got)
-	t.Logf("%s, %s: mean wait %.2f s (reference %.2f), mean bounded slowdown %.4f (%.4f), p95 wait %.0f s (%.0f); %d of %d starts differ",
-		r.log, r.policy, wait, r.meanWait, slowdown, r.slowdown, p95, r.p95, differ, jobs)
+	t.Logf("%s: mean wait %.2f s (reference %.2f), mean bounded slowdown %.4f (%.4f), p95 wait %.0f s (%.0f); %d of %d starts differ",
+		r.name(), wait, r.meanWait, slowdown, r.slowdown, p95, r.p95, differ, jobs)
 	tolerance := 0.02
 	if r.exact {
 		tolerance = 0.00001
