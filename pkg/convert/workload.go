@@ -2,6 +2,8 @@ package convert
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -27,6 +29,7 @@ func Workload(qw *v1alpha1.QueuedWorkload) batch.Workload {
 		Exclusive:  batch.Exclusive(qw.Spec.Exclusive),
 		QueuedAt:   queuedAt(qw),
 	}
+	out.Array = arrayMember(qw)
 	out.PodSets, out.Invalid = podSets(qw.Spec.PodSets)
 	if qw.Spec.PriorityClassName != "" && qw.Spec.Priority == nil {
 		out.Invalid = fmt.Sprintf("PriorityClass %q does not exist; pods of that class would be refused", qw.Spec.PriorityClassName)
@@ -129,6 +132,25 @@ func ownerName(qw *v1alpha1.QueuedWorkload) string {
 		return owner.Name
 	}
 	return qw.Name
+}
+
+// arrayMember places the workload in its array; nil if it is in none. Its Job's
+// parallelism is the throttle, so there is no limit here.
+func arrayMember(qw *v1alpha1.QueuedWorkload) *batch.ArrayMember {
+	name := qw.Annotations[v1alpha1.NameAnnotation]
+	dash := strings.LastIndexByte(name, '-')
+	if dash < 0 {
+		return nil
+	}
+	index, err := strconv.Atoi(name[dash+1:])
+	if err != nil {
+		return nil
+	}
+	count, err := strconv.Atoi(qw.Annotations[v1alpha1.MembersAnnotation])
+	if err != nil {
+		count = 0 // not known: those that exist
+	}
+	return &batch.ArrayMember{Name: name[:dash], Index: index, Count: count}
 }
 
 // queuedAt is the owner's creation, which Berth copies: a QueuedWorkload that

@@ -2,6 +2,7 @@ package framework
 
 import (
 	"encoding/json"
+	"strconv"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -45,7 +46,10 @@ func (Job) StartArray(job *batchv1.Job) {
 			setKey(&template.Annotations, key, said)
 		}
 	}
-	m.Annotations = append(m.Annotations, v1alpha1.QueuedAtAnnotation)
+	m.Annotations = append(m.Annotations, v1alpha1.QueuedAtAnnotation, v1alpha1.MembersAnnotation)
+	if members := job.Spec.Completions; members != nil {
+		setKey(&template.Annotations, v1alpha1.MembersAnnotation, strconv.Itoa(int(*members)))
+	}
 	setKey(&template.Annotations, v1alpha1.QueuedAtAnnotation, job.CreationTimestamp.UTC().Format(time.RFC3339))
 	text, err := json.Marshal(m)
 	if err != nil {

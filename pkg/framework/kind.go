@@ -44,8 +44,10 @@ func Record(object client.Object) map[string]string {
 		return out
 	}
 	out[v1alpha1.NameAnnotation] = owner.Name + "-" + said[batchv1.JobCompletionIndexAnnotation]
-	if at := said[v1alpha1.QueuedAtAnnotation]; at != "" {
-		out[v1alpha1.QueuedAtAnnotation] = at
+	for _, key := range []string{v1alpha1.QueuedAtAnnotation, v1alpha1.MembersAnnotation} {
+		if value := said[key]; value != "" {
+			out[key] = value
+		}
 	}
 	return out
 }

@@ -75,6 +75,10 @@ const (
 	// that people know it by: the Job's, and the index.
 	NameAnnotation = "berth.dev/name"
 
+	// MembersAnnotation, beside NameAnnotation and on the pods of an array, is
+	// how many members the array has in all.
+	MembersAnnotation = "berth.dev/array-members"
+
 	// RestoreAnnotation, on a Job that Berth has started, records (JSON) what
 	// the start changed, so that taking it back leaves what its author wrote.
 	RestoreAnnotation = "berth.dev/restore"
