@@ -64,9 +64,3 @@ func SeatsOf(p Placement, live map[NodeName]int, done []int, needed int) Seats {
 	slices.Sort(s.Charged)
 	return s
 }
-
-// FreeRanks are the ranks at which a placement waits for a pod, lowest first;
-// see SeatsOf.
-func FreeRanks(p Placement, live map[NodeName]int, done []int, needed int) []int {
-	return SeatsOf(p, live, done, needed).Open
-}
