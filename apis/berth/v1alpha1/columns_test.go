@@ -43,7 +43,7 @@ func TestPrinterColumnsShowFieldsThatExist(t *testing.T) {
 
 // unknownField is the first part of a path that a schema does not have.
 func unknownField(schema apiextensionsv1.JSONSchemaProps, path string) string {
-	for _, part := range strings.SplitSeq(strings.TrimPrefix(path, "."), ".") {
+	for part := range strings.SplitSeq(strings.TrimPrefix(path, "."), ".") {
 		if part == "metadata" {
 			return ""
 		}
