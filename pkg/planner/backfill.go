@@ -227,14 +227,7 @@ func (p *pass) place(how manner) (planned []*contender, kept bool) {
 	if how == afresh {
 		p.beginTrail()
 	}
-	for _, c := range p.order {
-		if !c.started {
-			c.at, c.loose = nil, false
-		}
-		if c.fresh {
-			c.fresh, c.stuck.known = false, false
-		}
-	}
+	p.unseat()
 	kept = true
 	allowance, turns, floors := p.allowance(), p.turns(), floors{}
 	var late []*contender
@@ -247,7 +240,7 @@ func (p *pass) place(how manner) (planned []*contender, kept bool) {
 		}
 		if c.plannable() {
 			planned = append(planned, c)
-			if how == asBefore && turns == nil && c.promise != 0 && c.kept == nil && c.lost() {
+			if how == asBefore && turns == nil && c.mayComeLate() {
 				late = append(late, c)
 				allowance.spend(c)
 				continue
@@ -267,6 +260,22 @@ func (p *pass) place(how manner) (planned []*contender, kept bool) {
 	}
 	return planned, kept
 }
+
+// unseat forgets the places of all that have not started.
+func (p *pass) unseat() {
+	for _, c := range p.order {
+		if !c.started {
+			c.at, c.loose = nil, false
+		}
+		if c.fresh {
+			c.fresh, c.stuck.known = false, false
+		}
+	}
+}
+
+// mayComeLate says whether a contender was promised a start whose placement
+// could not be found again.
+func (c *contender) mayComeLate() bool { return c.promise != 0 && c.kept == nil && c.lost() }
 
 // seatInTurn seats a contender, unless places are chosen anew and that has
 // failed already.

@@ -78,7 +78,7 @@ func TestGainsAreWhatTheTwinSees(t *testing.T) {
 			}
 		}
 		for _, g := range timeline.Gains(was, is) {
-			for at := 0; at < horizon; at++ {
+			for at := range horizon {
 				got[g.Node][at] = got[g.Node][at] || inside(at, g.Span)
 			}
 		}
