@@ -11,7 +11,9 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/berth-dev/berth/pkg/sandbox"
 )
@@ -27,6 +29,7 @@ const (
 )
 
 func main() {
+	log.SetLogger(logr.Discard()) // what goes wrong is returned, and said here
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// The first Ctrl-C cleans up; a second one, if that hangs, ends us.
 	context.AfterFunc(ctx, stop)

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/go-logr/logr"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
 	"github.com/berth-dev/berth/pkg/cli"
 )
 
@@ -12,6 +15,7 @@ import (
 var version = "dev"
 
 func main() {
+	log.SetLogger(logr.Discard()) // what goes wrong is returned, and said here
 	if err := cli.Root(version).Execute(); err != nil {
 		code, tell := cli.ExitCode(err)
 		if tell {

@@ -8,8 +8,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
@@ -25,11 +25,11 @@ const workers = 16
 
 // Applier carries out plans.
 type Applier struct {
-	client   client.Client // reads from the cache
-	reader   client.Reader // reads from the API server
-	recorder events.EventRecorder
-	metrics  *metrics.Set
-	observe  func(batch.Event)
+	client  client.Client // reads from the cache
+	reader  client.Reader // reads from the API server
+	herald  *herald
+	metrics *metrics.Set
+	observe func(batch.Event)
 
 	queue workqueue.TypedRateLimitingInterface[batch.WorkloadID]
 
@@ -42,10 +42,10 @@ type Applier struct {
 
 // Options are what an Applier needs.
 type Options struct {
-	Client   client.Client
-	Reader   client.Reader
-	Recorder events.EventRecorder
-	Metrics  *metrics.Set
+	Client  client.Client
+	Reader  client.Reader
+	Clock   clock.PassiveClock
+	Metrics *metrics.Set
 	// Observe takes the outcomes that the core must hear of.
 	Observe func(batch.Event)
 }
@@ -54,14 +54,14 @@ type Options struct {
 func New(options Options) *Applier {
 	backoff := workqueue.NewTypedItemExponentialFailureRateLimiter[batch.WorkloadID](50*time.Millisecond, 30*time.Second)
 	return &Applier{
-		client:   options.Client,
-		reader:   options.Reader,
-		recorder: options.Recorder,
-		metrics:  options.Metrics,
-		observe:  options.Observe,
-		queue:    workqueue.NewTypedRateLimitingQueue(backoff),
-		pending:  map[batch.WorkloadID][]decision{},
-		written:  map[batch.WorkloadID]*v1alpha1.QueuedWorkload{},
+		client:  options.Client,
+		reader:  options.Reader,
+		herald:  newHerald(options.Client, options.Clock, options.Metrics),
+		metrics: options.Metrics,
+		observe: options.Observe,
+		queue:   workqueue.NewTypedRateLimitingQueue(backoff),
+		pending: map[batch.WorkloadID][]decision{},
+		written: map[batch.WorkloadID]*v1alpha1.QueuedWorkload{},
 	}
 }
 
@@ -90,6 +90,9 @@ func (a *Applier) Run(ctx context.Context) {
 			for a.next(ctx) {
 			}
 		})
+	}
+	for range heralds {
+		group.Go(func() { a.herald.run(ctx) })
 	}
 	<-ctx.Done()
 	a.queue.ShutDown()

@@ -34,19 +34,17 @@ func (a *Applier) tell(before, after *v1alpha1.QueuedWorkload, d decision) {
 		return
 	}
 	if len(before.Status.Conditions) == 0 && (d.start != nil || d.wait != nil) {
-		a.recorder.Eventf(owner, nil, corev1.EventTypeNormal, EventQueued, "Queue", "queued in LocalQueue %s", before.Spec.QueueName)
+		a.herald.tell(owner, news{corev1.EventTypeNormal, EventQueued, "Queue", fmt.Sprintf("queued in LocalQueue %s", before.Spec.QueueName)})
 	}
 	switch {
 	case d.start != nil:
-		a.recorder.Eventf(owner, nil, corev1.EventTypeNormal, EventStarted, "Start", "%s", startedNote(d.start.Allocation))
+		a.herald.tell(owner, news{corev1.EventTypeNormal, EventStarted, "Start", startedNote(d.start.Allocation)})
 	case d.evict != nil:
-		a.recorder.Eventf(owner, nil, corev1.EventTypeWarning, EventStopping, "Evict", "%s",
-			fmt.Sprintf("taken back (%s): %s", d.evict.Eviction.Cause, d.evict.Eviction.By))
+		a.herald.tell(owner, news{corev1.EventTypeWarning, EventStopping, "Evict", fmt.Sprintf("taken back (%s): %s", d.evict.Eviction.Cause, d.evict.Eviction.By)})
 	case d.requeue != nil:
-		a.recorder.Eventf(owner, nil, corev1.EventTypeNormal, EventRequeued, "Requeue", "%s",
-			"its pods are gone; it waits again at its old place")
+		a.herald.tell(owner, news{corev1.EventTypeNormal, EventRequeued, "Requeue", "its pods are gone; it waits again at its old place"})
 	case d.finish != nil:
-		a.recorder.Eventf(owner, nil, corev1.EventTypeNormal, EventFinished, "Finish", "%s", finishedNote(d.finish.End))
+		a.herald.tell(owner, news{corev1.EventTypeNormal, EventFinished, "Finish", finishedNote(d.finish.End)})
 	case d.wait != nil:
 		a.tellWait(owner, before, d.wait.Verdict)
 	}
@@ -56,7 +54,7 @@ func (a *Applier) tell(before, after *v1alpha1.QueuedWorkload, d decision) {
 // start, and of one that has moved by more than a minute.
 func (a *Applier) tellWait(owner *corev1.ObjectReference, before *v1alpha1.QueuedWorkload, verdict batch.Verdict) {
 	if old := meta.FindStatusCondition(before.Status.Conditions, v1alpha1.ConditionPending); old == nil || old.Reason != string(verdict.Reason) {
-		a.recorder.Eventf(owner, nil, corev1.EventTypeNormal, EventWaiting, "Wait", "%s: %s", verdict.Reason, verdict.Message)
+		a.herald.tell(owner, news{corev1.EventTypeNormal, EventWaiting, "Wait", fmt.Sprintf("%s: %s", verdict.Reason, verdict.Message)})
 	}
 	if verdict.PlannedStart.IsZero() {
 		return
@@ -64,7 +62,7 @@ func (a *Applier) tellWait(owner *corev1.ObjectReference, before *v1alpha1.Queue
 	at := verdict.PlannedStart.UTC().Format(time.RFC3339)
 	old := before.Status.PlannedStartTime
 	if old == nil {
-		a.recorder.Eventf(owner, nil, corev1.EventTypeNormal, EventPlanned, "Plan", "%s", "planned to start at "+at+" at the latest")
+		a.herald.tell(owner, news{corev1.EventTypeNormal, EventPlanned, "Plan", "planned to start at " + at + " at the latest"})
 		return
 	}
 	moved := verdict.PlannedStart.Sub(old.Time)
@@ -75,7 +73,7 @@ func (a *Applier) tellWait(owner *corev1.ObjectReference, before *v1alpha1.Queue
 	if verdict.MovedBy != "" {
 		note += ": " + verdict.MovedBy
 	}
-	a.recorder.Eventf(owner, nil, corev1.EventTypeNormal, EventPlanned, "Plan", "%s", note)
+	a.herald.tell(owner, news{corev1.EventTypeNormal, EventPlanned, "Plan", note})
 }
 
 func startedNote(allocation batch.Allocation) string {

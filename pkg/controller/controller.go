@@ -82,7 +82,7 @@ func setup(mgr manager.Manager, o options.Controller) error {
 	applier := apply.New(apply.Options{
 		Client:   mgr.GetClient(),
 		Reader:   mgr.GetAPIReader(),
-		Recorder: mgr.GetEventRecorder("berth"),
+		Clock:    wall,
 		Metrics:  measures,
 		Observe:  process.observe,
 	})

@@ -166,17 +166,33 @@ func NodeCount(in batch.Allocation) int {
 
 func summary(qw *v1alpha1.QueuedWorkload, state, reason string) *v1alpha1.WorkloadSummary {
 	out := &v1alpha1.WorkloadSummary{State: state, Reason: reason}
-	total := int64(0)
-	for _, set := range qw.Spec.PodSets {
-		total += int64(value(set.Count)) * gpus(set.Requests)
-	}
-	out.GPUs = &total
+	out.GPUs = new(gpusOf(qw))
 	if held := qw.Status.Allocation; held != nil {
 		out.ClusterQueue = held.ClusterQueue
 		out.Start = held.StartTime.UTC().Format(time.RFC3339)
 		out.Nodes = new(int32(NodeCount(*allocation(held))))
 	}
 	return out
+}
+
+// gpusOf is the number of GPUs of all pods together: of those that were
+// started, else of those that are asked for.
+func gpusOf(qw *v1alpha1.QueuedWorkload) int64 {
+	started := map[string]int64{}
+	if held := qw.Status.Allocation; held != nil {
+		for _, set := range held.PodSets {
+			started[set.Name] = int64(value(set.Count))
+		}
+	}
+	total := int64(0)
+	for _, set := range qw.Spec.PodSets {
+		count, some := started[set.Name]
+		if !some {
+			count = int64(value(set.Count))
+		}
+		total += count * gpus(set.Requests)
+	}
+	return total
 }
 
 func endRun(status *v1alpha1.QueuedWorkloadStatus, state batch.EndState, cause, by string, at time.Time) {

@@ -176,6 +176,18 @@ func TestB20WhatKeepsAStartIsReadBack(t *testing.T) {
 	}
 }
 
+// TestSummaryCountsWhatWasStarted: an elastic workload may have got less than
+// it asked for.
+func TestSummaryCountsWhatWasStarted(t *testing.T) {
+	t.Parallel()
+	qw := gang()
+	qw.Spec.PodSets[0].Count = new(int32(6))
+	convert.RecordStart(qw, someAllocation(), at(10))
+	if got := *qw.Status.Summary.GPUs; got != 24 {
+		t.Errorf("%d GPUs, want 24: three pods of six were started", got)
+	}
+}
+
 func TestUnplannableRulesAreSaid(t *testing.T) {
 	t.Parallel()
 	qw := gang()

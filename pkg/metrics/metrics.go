@@ -89,6 +89,7 @@ const (
 	ResultOK      = "ok"
 	ResultFailed  = "failed"
 	ResultRefused = "refused"
+	ResultDropped = "dropped" // more Events than can be written
 )
 
 // Wrote records a write to the API server.

@@ -1,6 +1,8 @@
 package e2e
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -9,6 +11,7 @@ import (
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/berth-dev/berth/apis/berth/v1alpha1"
 )
@@ -19,6 +22,28 @@ func (w *work) mustStartBefore(other *work) {
 	if a, b := w.mustEnd("Completed").Status.Allocation, other.mustEnd("Completed").Status.Allocation; !a.StartTime.Before(&b.StartTime) {
 		w.t.Errorf("%s started at %v, %s at %v: want %s first", w.what(), a.StartTime, other.what(), b.StartTime, w.what())
 	}
+}
+
+// mustHaveEvent waits for an Event on the job whose text has all the parts.
+func (w *work) mustHaveEvent(parts ...string) {
+	w.t.Helper()
+	eventually(w.t, soon, fmt.Sprintf("an Event on %s says %q", w.what(), parts), func() (string, bool) {
+		list := &corev1.EventList{}
+		if err := w.client.List(w.t.Context(), list, client.InNamespace(w.name)); err != nil {
+			return err.Error(), false
+		}
+		var seen []string
+		for _, event := range list.Items {
+			if event.InvolvedObject.UID != w.uid() {
+				continue
+			}
+			if containsAll(event.Message, parts) {
+				return "", true
+			}
+			seen = append(seen, event.Message)
+		}
+		return strings.Join(seen, "; "), false
+	})
 }
 
 // TestHigherTierGoesFirst, though it came last and whatever the priorities are.
@@ -35,6 +60,7 @@ func TestHigherTierGoesFirst(t *testing.T) {
 	high := team.submit(job("high", gpus(8), walltime("10m"), runsFor(time.Second), through("high")))
 	high.mustWait("Resources")
 	low.mustWait("Resources", "moved later by: higher-ranked arrival "+team.name+"/high")
+	low.mustHaveEvent("planned start moved from", "higher-ranked arrival")
 	blocker.mustBeDeleted()
 	high.mustStartBefore(low)
 }
