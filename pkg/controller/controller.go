@@ -80,11 +80,11 @@ func setup(mgr manager.Manager, o options.Controller) error {
 	wall, measures := clock.RealClock{}, metrics.New()
 	process := &process{}
 	applier := apply.New(apply.Options{
-		Client:   mgr.GetClient(),
-		Reader:   mgr.GetAPIReader(),
-		Clock:    wall,
-		Metrics:  measures,
-		Observe:  process.observe,
+		Client:  mgr.GetClient(),
+		Reader:  mgr.GetAPIReader(),
+		Clock:   wall,
+		Metrics: measures,
+		Observe: process.observe,
 	})
 	process.applier = applier
 	if o.JournalFolder != "" {
