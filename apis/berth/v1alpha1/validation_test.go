@@ -198,7 +198,7 @@ func TestBadObjects(t *testing.T) {
 		{"ClusterQueue", `spec: {priorityTier: 65536}`, `spec.priorityTier: Invalid value: 65536`},
 		{"ClusterQueue", `spec: {priorityTier: high}`, `spec.priorityTier: Invalid value: "string"`},
 		{"ClusterQueue", `spec: {cohortName: gpu}`, `spec.cohortName: Forbidden: unknown field`},
-		{"ClusterQueue", `spec: {preemption: {mode: Requeue}}`, `spec.preemption.mode: Forbidden: unknown field`},
+		{"ClusterQueue", `spec: {preemption: {mode: Requeue}}`, `spec.preemption.mode: Unsupported value: "Requeue": supported values: "Never"`},
 		{"ClusterQueue", `spec: {flavors: [{name: a}, {name: a}]}`, `spec.flavors[1]: Duplicate value: {"name":"a"}`},
 		{"ClusterQueue", `spec: {flavors: [{name: Big}]}`, `spec.flavors[0].name: Invalid value: "Big"`},
 		{"ClusterQueue", `spec: {flavors: [{}]}`, `spec.flavors[0].name: Required value`},
