@@ -43,10 +43,10 @@ type step struct{ file, says string }
 
 // steps are in the order of submission.
 var steps = []step{
-	{"pytorch-4-nodes.yaml", "a training on 4 whole nodes: an Indexed Job, started as a gang"},
-	{"single-gpu.yaml", "three jobs of one GPU each: they share a node"},
-	{"pytorch-14-nodes.yaml", "a training on 14 nodes: it must wait, and is told until when"},
-	{"short.yaml", "a short job: it fits into the gap before that, and delays nobody"},
+	{"1-pytorch-4-nodes.yaml", "a training on 4 whole nodes: an Indexed Job, started as a gang"},
+	{"2-single-gpu.yaml", "three jobs of one GPU each: they share a node"},
+	{"3-pytorch-14-nodes.yaml", "a training on 14 nodes: it must wait, and is told until when"},
+	{"4-short.yaml", "a short job: it fits into the gap before that, and delays nobody"},
 }
 
 // Demo is one run of it.
@@ -90,7 +90,7 @@ func newClient(config *rest.Config) (client.Client, error) {
 // what becomes of each.
 func (d Demo) submitAll(ctx context.Context, c client.Client, s *story) error {
 	fmt.Fprintln(d.Out, "\nTwo queues over all nodes, interactive (tier 20) and training (tier 10):")
-	if _, err := d.submit(ctx, c, "queues.yaml"); err != nil {
+	if _, err := d.submit(ctx, c, "0-queues.yaml"); err != nil {
 		return err
 	}
 	if err := d.untilActive(ctx, c); err != nil {
