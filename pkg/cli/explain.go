@@ -36,7 +36,7 @@ right to list what a plan is made from: nodes, pods, jobs and Berth's objects.`,
 				return err
 			}
 			return explainJob(cmd.Context(), explainInput{
-				reader: reader, clock: clock.RealClock{}, namespace: namespace, name: args[0], out: cmd.OutOrStdout(),
+				reader: reader, clock: clock.RealClock{}, namespace: namespace, name: nameOf(args[0]), out: cmd.OutOrStdout(),
 			})
 		},
 	}
@@ -132,4 +132,13 @@ func nodesText(names []batch.NodeName) string {
 		parts = append(parts, string(name))
 	}
 	return strings.Join(parts, ", ")
+}
+
+// nameOf takes what kubectl takes: NAME, or KIND/NAME.
+func nameOf(argument string) string {
+	_, name, typed := strings.Cut(argument, "/")
+	if typed {
+		return name
+	}
+	return argument
 }

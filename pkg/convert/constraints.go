@@ -66,6 +66,9 @@ func tolerations(list []corev1.Toleration) []batch.Toleration {
 // another (required anti-affinity by host name on labels that they carry, or a
 // host port), else 0.
 func perNodeMax(set podRules) int {
+	if len(set.hostPorts) > 0 {
+		return 1
+	}
 	for _, term := range set.antiAffinity() {
 		if term.TopologyKey == corev1.LabelHostname && matchesOwn(term, set.labels) {
 			return 1
@@ -102,6 +105,8 @@ type podRules struct {
 	affinity *corev1.Affinity
 	spread   []corev1.TopologySpreadConstraint
 	labels   map[string]string
+
+	hostPorts []int32
 }
 
 func (r podRules) antiAffinity() []corev1.PodAffinityTerm {

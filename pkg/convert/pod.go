@@ -128,5 +128,8 @@ func heldBy(pod *corev1.Pod) string {
 			return "kube-scheduler: " + condition.Message
 		}
 	}
+	if name := pod.Spec.SchedulerName; name != "" && name != corev1.DefaultSchedulerName {
+		return "released by Berth, waiting for the scheduler " + name
+	}
 	return ""
 }

@@ -166,7 +166,7 @@ func podSets(sets []v1alpha1.PodSet) ([]batch.PodSet, string) {
 	out := make([]batch.PodSet, 0, len(sets))
 	invalid := ""
 	for _, set := range sets {
-		rules := podRules{affinity: set.Affinity, spread: set.TopologySpreadConstraints, labels: set.Labels}
+		rules := podRules{affinity: set.Affinity, spread: set.TopologySpreadConstraints, labels: set.Labels, hostPorts: set.HostPorts}
 		if why := unplannable(rules); why != "" && invalid == "" {
 			invalid = why
 		}

@@ -19,7 +19,7 @@ func IsArray(job *batchv1.Job) bool {
 
 // memberOptions are what each member of an array takes over from its Job.
 var memberOptions = []string{
-	v1alpha1.WalltimeAnnotation, v1alpha1.TimeMinAnnotation, v1alpha1.BeginAnnotation, v1alpha1.EndBeforeAnnotation,
+	v1alpha1.TimeMinAnnotation, v1alpha1.BeginAnnotation, v1alpha1.EndBeforeAnnotation,
 	v1alpha1.AfterAnnotation, v1alpha1.ExclusiveAnnotation, v1alpha1.SubmitterAnnotation,
 }
 
@@ -39,6 +39,13 @@ func (Job) StartArray(job *batchv1.Job) {
 	label(v1alpha1.QueueLabel, job.Labels[v1alpha1.QueueLabel])
 	if name := job.Labels[v1alpha1.JobNameLabel]; name != "" {
 		label(v1alpha1.JobNameLabel, name)
+	}
+	// The Job's own limit would count while its members wait: each has it
+	// for itself.
+	m.ActiveDeadlineSeconds, job.Spec.ActiveDeadlineSeconds = job.Spec.ActiveDeadlineSeconds, nil
+	if limit := walltime(job.Annotations[v1alpha1.WalltimeAnnotation], m.ActiveDeadlineSeconds); limit != "" {
+		m.Annotations = append(m.Annotations, v1alpha1.WalltimeAnnotation)
+		setKey(&template.Annotations, v1alpha1.WalltimeAnnotation, string(limit))
 	}
 	for _, key := range memberOptions {
 		if said, some := job.Annotations[key]; some {

@@ -23,7 +23,7 @@ func TestMembersSayWhatTheirJobSaid(t *testing.T) {
 	if *job.Spec.Suspend || template.Labels[v1alpha1.QueueLabel] != "gpu" || template.Labels[v1alpha1.WorkloadLabel] != v1alpha1.ArrayMember {
 		t.Errorf("the members do not go through the queue: %+v", template.ObjectMeta)
 	}
-	if got := template.Annotations[v1alpha1.WalltimeAnnotation]; got != "2:00:00" {
+	if got := template.Annotations[v1alpha1.WalltimeAnnotation]; got != "2h" {
 		t.Errorf("walltime of a member: %q", got)
 	}
 	if got := (framework.Job{}).QueueName(job); got != "" {

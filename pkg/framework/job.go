@@ -116,6 +116,16 @@ func needed(job *batchv1.Job) int {
 	return int(max(0, min(podCount(job), left)))
 }
 
+// Expected is how many pods a Job makes at its start: those of indexes that
+// have finished, or failed for good, are not made again.
+func Expected(job *batchv1.Job) int {
+	expected := needed(job)
+	if RankIsIndex(job) {
+		expected = min(expected, int(podCount(job))-len(doneRanks(job)))
+	}
+	return expected
+}
+
 // RankIsIndex says whether the completion index of a Job's pods is their rank:
 // then each index has a place of its own, and a replaced pod takes the place
 // of its index.

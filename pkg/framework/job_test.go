@@ -106,7 +106,9 @@ func TestB17WalltimeOfAJob(t *testing.T) {
 		{"2-12", nil, "2d12h"},
 		{"UNLIMITED", nil, "UNLIMITED"},
 		{"1h", nil, "1h"},
-		{"1h", new(int64(60)), "1h"},
+		{"1h", new(int64(60)), "1m"}, // it ends itself then
+		{"1m", new(int64(3600)), "1m"},
+		{"UNLIMITED", new(int64(60)), "1m"},
 		{"", new(int64(5400)), "1h30m"},
 		{"", nil, ""},
 		{"-5", nil, "-5"}, // kept as written; the workload says InvalidSpec

@@ -1,7 +1,9 @@
 package framework
 
 import (
+	"slices"
 	"strconv"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -24,10 +26,38 @@ func podSet(count int32, labels map[string]string, spec *corev1.PodSpec, default
 		TopologySpreadConstraints: spec.TopologySpreadConstraints,
 		Tolerations:               spec.Tolerations,
 	}
+	set.HostPorts = hostPorts(spec)
 	if spec.Affinity != nil && spec.Affinity.PodAntiAffinity != nil {
 		set.Labels = labels
 	}
 	return set
+}
+
+func value(seconds *int64) int64 {
+	if seconds == nil {
+		return 0
+	}
+	return *seconds
+}
+
+// hostPorts are the ports of its node that a pod takes, each once.
+func hostPorts(spec *corev1.PodSpec) []int32 {
+	var ports []int32
+	for _, containers := range [][]corev1.Container{spec.InitContainers, spec.Containers} {
+		for i := range containers {
+			for _, port := range containers[i].Ports {
+				host := port.HostPort
+				if host == 0 && spec.HostNetwork {
+					host = port.ContainerPort // as the API server will say
+				}
+				if host != 0 {
+					ports = append(ports, host)
+				}
+			}
+		}
+	}
+	slices.Sort(ports)
+	return slices.Compact(ports)
 }
 
 // priority is the PriorityClass that pods of a template get, and its value:
@@ -47,7 +77,7 @@ func priority(spec *corev1.PodSpec, defaults convert.PodDefaults) (string, *int3
 }
 
 // walltime is what an object declares: the annotation, else the limit that the
-// object has of its own, in seconds. A valid text is stored in plain form, a
+// object has of its own, in seconds; of both the shorter, which ends it. A valid text is stored in plain form, a
 // wrong one as it stands, so that the workload can say what is wrong with it.
 func walltime(annotation string, seconds *int64) v1alpha1.WorkloadWalltime {
 	if annotation == "" && seconds == nil {
@@ -59,6 +89,9 @@ func walltime(annotation string, seconds *int64) v1alpha1.WorkloadWalltime {
 	length, err := batch.ParseWalltime(annotation)
 	if err != nil {
 		return v1alpha1.WorkloadWalltime(convert.Cut(annotation, textMax))
+	}
+	if own := batch.Walltime(time.Duration(value(seconds)) * time.Second); own > 0 && (length == batch.Unlimited || own < length) {
+		length = own
 	}
 	return v1alpha1.WorkloadWalltime(batch.FormatWalltime(length))
 }

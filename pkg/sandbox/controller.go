@@ -80,8 +80,8 @@ func (b *builder) tryController(ctx context.Context, path, kubeconfig string) er
 		"--health-probe-bind-address=" + address(ports[1]),
 		// A controller that was killed keeps the lease until it runs out: 15 s
 		// by default, too long to watch a restart.
-		"--leader-elect-lease-duration=3s",
-		"--leader-elect-renew-deadline=2s",
+		"--leader-elect-lease-duration=5s",
+		"--leader-elect-renew-deadline=4s",
 		"--leader-elect-retry-period=500ms",
 	}, b.options.ControllerArgs...)
 	c, err := b.start(Controller, path, args, ports[1])

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"fmt"
 	"slices"
 	"sync"
 	"testing"
@@ -9,7 +10,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/berth-dev/berth/apis/berth/v1alpha1"
 	"github.com/berth-dev/berth/pkg/sandbox/simulate"
@@ -134,4 +137,53 @@ func TestIndexesThatHaveFinishedFreeTheirPlaces(t *testing.T) {
 	if now := gang.hosts(); len(now) != 1 {
 		t.Errorf("the gang runs on %q, want index 1 to go on", now)
 	}
+}
+
+// TestGangThatCannotBeMadeWholeDoesNotRunInPart: a ResourceQuota lets half of
+// its pods be made; none of them may hold a node meanwhile.
+func TestGangThatCannotBeMadeWholeDoesNotRunInPart(t *testing.T) {
+	t.Parallel()
+	team := newTeam(t, nodes(4, 8))
+	quota := &corev1.ResourceQuota{
+		ObjectMeta: metav1.ObjectMeta{Namespace: team.name, Name: "half"},
+		Spec: corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{
+			corev1.ResourceName("requests." + gpu): resource.MustParse("16"),
+		}},
+	}
+	team.create(quota)
+	// The quota's controller has to have counted first, or all pods are refused.
+	team.eventually(patience, "the quota is in force", func() (string, bool) {
+		err := team.client.Get(t.Context(), client.ObjectKeyFromObject(quota), quota)
+		return fmt.Sprint(quota.Status, err), err == nil && len(quota.Status.Hard) > 0
+	})
+	half := team.submit(job("half", pods(4), gpus(8), walltime("10m")))
+	half.mustBe("Starting", patience)
+	team.eventually(patience, "two of its pods exist", func() (string, bool) {
+		return fmt.Sprintf("%d pods", len(half.pods())), len(half.pods()) == 2
+	})
+	nextSecond(t)
+	for _, pod := range half.pods() {
+		if pod.holds() {
+			t.Errorf("pod %s runs, and two of its gang can't be made", pod.Name)
+		}
+	}
+	team.edit(quota, func() { quota.Spec.Hard[corev1.ResourceName("requests."+gpu)] = resource.MustParse("32") })
+	half.mustRun()
+}
+
+// TestPodsWithAHostPortShareNoNode.
+func TestPodsWithAHostPortShareNoNode(t *testing.T) {
+	t.Parallel()
+	team := newTeam(t, nodes(3, 8))
+	gang := team.submit(job("gang", pods(2), gpus(1), walltime("10m"), with(func(s *corev1.PodSpec) {
+		s.Containers[0].Ports = []corev1.ContainerPort{{ContainerPort: 80, HostPort: 8081}}
+	})))
+	gang.mustRun()
+	if hosts := gang.hosts(); len(hosts) != 2 || hosts[0] == hosts[1] {
+		t.Errorf("two pods with one host port run on %v", hosts)
+	}
+	tooMany := team.submit(job("too-many", pods(4), gpus(1), walltime("10m"), with(func(s *corev1.PodSpec) {
+		s.Containers[0].Ports = []corev1.ContainerPort{{ContainerPort: 80, HostPort: 8081}}
+	})))
+	tooMany.mustWait("NeverFits")
 }

@@ -145,6 +145,13 @@ type PodSet struct {
 	// +kubebuilder:validation:MaxItems=64
 	Tolerations []corev1.Toleration `json:"tolerations,omitempty"`
 
+	// hostPorts are the ports of the node that a pod takes for itself: two pods
+	// with one cannot share a node.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=256
+	HostPorts []int32 `json:"hostPorts,omitempty"`
+
 	// labels are the pods' own labels, kept only where an anti-affinity rule
 	// needs them.
 	// +optional

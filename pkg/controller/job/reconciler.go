@@ -233,8 +233,8 @@ func (r *Reconciler) change(ctx context.Context, job *batchv1.Job, deed string, 
 	case err == nil:
 		r.Metrics.Wrote("job", metrics.ResultOK)
 		return nil
-	case apierrors.IsNotFound(err):
-		return nil
+	case apierrors.IsNotFound(err), apierrors.IsConflict(err):
+		return nil // gone, or newer than the cache knew: that version's event comes back here
 	case refused(err):
 		r.Metrics.Wrote("job", metrics.ResultRefused)
 	default:

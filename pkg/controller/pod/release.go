@@ -21,6 +21,7 @@ import (
 	"github.com/berth-dev/berth/pkg/batch"
 	"github.com/berth-dev/berth/pkg/controller/queued"
 	"github.com/berth-dev/berth/pkg/convert"
+	"github.com/berth-dev/berth/pkg/framework"
 	"github.com/berth-dev/berth/pkg/metrics"
 )
 
@@ -49,7 +50,11 @@ func (r *Reconciler) release(ctx context.Context, workload *v1alpha1.QueuedWorkl
 	if err != nil {
 		return err
 	}
-	places := r.places(workload, pods, allocation.PodSets[0].Hosts)
+	hosts := allocation.PodSets[0].Hosts
+	if whole, err := r.assembled(ctx, workload, pods, len(hosts)); err != nil || !whole {
+		return err
+	}
+	places := r.places(workload, pods, hosts)
 	failures := make([]error, len(places))
 	slots := make(chan struct{}, parallel)
 	var group sync.WaitGroup
@@ -62,6 +67,35 @@ func (r *Reconciler) release(ctx context.Context, workload *v1alpha1.QueuedWorkl
 	}
 	group.Wait()
 	return r.judge(workload, errors.Join(failures...))
+}
+
+// assembled says whether all pods of a gang exist, if none of them has been
+// released yet. One that a quota or an admission plugin keeps from being made
+// would leave the others to wait for it on nodes that they hold.
+func (r *Reconciler) assembled(ctx context.Context, workload *v1alpha1.QueuedWorkload, pods []*corev1.Pod, places int) (bool, error) {
+	living := 0
+	for _, pod := range pods {
+		if convert.Pod(pod).Terminal() {
+			continue
+		}
+		if convert.Rank(pod) >= 0 {
+			return true, nil // the run has begun; pods that are replaced come one by one
+		}
+		living++
+	}
+	if living >= places {
+		return true, nil
+	}
+	owner := metav1.GetControllerOf(workload)
+	if owner == nil || owner.Kind != convert.KindJob {
+		return true, nil
+	}
+	job := &batchv1.Job{}
+	if err := r.Client.Get(ctx, types.NamespacedName{Namespace: workload.Namespace, Name: owner.Name}, job); err != nil {
+		return false, client.IgnoreNotFound(err)
+	}
+	// Indexes that an earlier run has finished get no pods again.
+	return living >= framework.Expected(job), nil
 }
 
 // tolerations are the flavor's, needed here only by a pod that is a workload of

@@ -76,7 +76,11 @@ func Update(ctx context.Context, c client.Client, m *metrics.Set, workload *v1al
 	after := workload.DeepCopy()
 	after.Spec = spec
 	// Conditional on the version: it must not have been started meanwhile.
-	if err := c.Update(ctx, after); err != nil {
+	err := c.Update(ctx, after)
+	if apierrors.IsConflict(err) {
+		return nil, nil // its newer version's event comes back to the caller
+	}
+	if err != nil {
 		m.Wrote("queuedworkload", metrics.ResultFailed)
 		return nil, fmt.Errorf("update QueuedWorkload %s/%s: %w", workload.Namespace, workload.Name, err)
 	}
