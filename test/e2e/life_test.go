@@ -141,6 +141,7 @@ func TestForegroundDeletion(t *testing.T) {
 	first.mustRun()
 	next := team.submit(job("next", gpus(8), walltime("10m")))
 	next.mustWait("Resources")
+	team.mustUse(team.name, gpu, "8")
 	if err := team.client.Delete(t.Context(), first.object, client.PropagationPolicy(metav1.DeletePropagationForeground)); err != nil {
 		t.Fatal(err)
 	}

@@ -25,6 +25,7 @@ func TestB01GPUsOfADeletedJobStayTakenUntilItsPodsAreGone(t *testing.T) {
 	low.mustRun()
 	high := team.submit(job("high", gpus(8), walltime("1h")))
 	high.mustWait("Resources", "0 of 8 nvidia.com/gpu free")
+	low.mustUse(low.name, gpu, "8")
 	low.mustBeDeleted()
 	deleted := time.Now()
 	mustHoldUntilItsPodsAreGone(low, "8")
@@ -232,7 +233,7 @@ func TestB14WhatElseEatsANode(t *testing.T) {
 	}
 
 	two := team.submit(job("two-slots", pods(2), on(slots), walltime("10m")))
-	two.mustWait("Resources", "1 of 2 pod slots free")
+	two.mustWait("Resources", "1 of 10 pod slots free")
 	whole := team.submit(job("whole", gpus(8), on(daemon), walltime("10m")))
 	whole.mustWait("Resources", "6 of 8 nvidia.com/gpu free")
 	eleven := team.submit(job("eleven", pods(11), on(small), walltime("10m")))
