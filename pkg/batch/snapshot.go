@@ -33,6 +33,7 @@ type Fate struct {
 	Started bool     // it runs, or has run
 	End     EndState // empty: it has not ended
 	Gone    bool     // its record was deleted; without an end on record that is Cancelled
+	Living  bool     // some of its pods are still ending, whatever its record says
 }
 
 // Carried is what a plan leaves for the next one, so that this need not find

@@ -227,3 +227,28 @@ func TestFailedMemberMakesTheWholeArrayFail(t *testing.T) {
 	w.reason("ok", batch.ReasonDependencyNeverSatisfied, "afterok:sweep cannot be met: its member 1 has failed")
 	w.want("ok=-", "one=5", "notok=60")
 }
+
+// TestWhatComesAfterWaitsForTheLastPod: what was deleted has ended by its
+// record, but its pods may still be writing their last checkpoint.
+func TestWhatComesAfterWaitsForTheLastPod(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.nodes(1, 8)
+	w.submit(job{name: "first", gpu: 1, walltime: 60, runs: -1})
+	w.until(1)
+	w.submit(job{name: "next", gpu: 1, walltime: 5, edit: after("afterany:first")})
+	w.until(2)
+	j := w.jobs["first"]
+	j.live, j.ended = false, w.now
+	w.step(batch.WorkloadGone{ID: id("first")})
+	w.until(3)
+	w.reason("next", batch.ReasonDependency, "first to end (afterany), whose pods are still ending")
+	for i, host := range j.hosts {
+		w.step(batch.PodGone{UID: w.pod(j, i, host, batch.PodReady).UID})
+	}
+	delete(w.waits, "first")
+	w.until(4)
+	if w.jobs["next"].hosts == nil {
+		t.Error("next has not started, though the last pod of first is gone")
+	}
+}

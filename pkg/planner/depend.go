@@ -105,7 +105,7 @@ func (p *pass) unmet(w *batch.Workload, d batch.Dependency) (words string, never
 	switch {
 	case d.Kind == batch.AfterOK && t.failed != nil:
 		return fmt.Sprintf("%s:%s cannot be met: %s%s", d.Kind, d.Name, which(d.Name, t.failed), endWords(t.failed)), true
-	case d.Kind == batch.AfterNotOK && t.all && t.ended == t.known && t.failed == nil:
+	case d.Kind == batch.AfterNotOK && t.all && t.ended+t.ending == t.known && t.failed == nil:
 		return fmt.Sprintf("%s:%s cannot be met: it has completed", d.Kind, d.Name), true
 	case d.Kind == batch.After && t.all && t.begun == t.known, t.all && t.ended == t.known:
 		return "", false
@@ -114,6 +114,9 @@ func (p *pass) unmet(w *batch.Workload, d batch.Dependency) (words string, never
 		batch.After: "start", batch.AfterOK: "complete", batch.AfterAny: "end", batch.AfterNotOK: "fail",
 	}[d.Kind]
 	words = fmt.Sprintf("%s to %s (%s)", d.Name, verb, d.Kind)
+	if t.ending > 0 {
+		words += ", whose pods are still ending"
+	}
 	if t.known == 0 {
 		words += ", and no workload of that name is known"
 	}
@@ -123,6 +126,7 @@ func (p *pass) unmet(w *batch.Workload, d batch.Dependency) (words string, never
 // tally counts what is known of those that a dependency names.
 type tally struct {
 	known, begun, ended int
+	ending              int         // have ended, but for their pods
 	all                 bool        // all that there are are known, and there are some
 	failed              *batch.Fate // the first that has ended otherwise than completed
 }
@@ -139,7 +143,11 @@ func tallyOf(p *pass, fates []batch.Fate) tally {
 		if f.End == "" {
 			continue
 		}
-		t.ended++
+		if f.Living {
+			t.ending++
+		} else {
+			t.ended++
+		}
 		if f.End != batch.Completed && t.failed == nil {
 			t.failed = f
 		}

@@ -148,6 +148,26 @@ func (r *record) fate(name batch.DependencyName) batch.Fate {
 	return fate
 }
 
+// markLiving says of which workloads pods are still ending: what comes after
+// them may not begin beside them.
+func (s *State) markLiving(fates []batch.Fate) {
+	for i := range fates {
+		if r, known := s.records[fates[i].ID]; known {
+			fates[i].Living = r.living()
+		}
+	}
+}
+
+// living says whether a pod of the workload is on a node and not terminal.
+func (r *record) living() bool {
+	for _, p := range r.pods { //order:any one is enough
+		if !p.ghost && p.live() {
+			return true
+		}
+	}
+	return false
+}
+
 // fatesFor are the fates of all that waiting work depends on, and work that
 // runs: it may be taken back and wait again.
 func (s *State) fatesFor(snapshot *batch.Snapshot) map[batch.DependencyName][]batch.Fate {
@@ -157,6 +177,7 @@ func (s *State) fatesFor(snapshot *batch.Snapshot) map[batch.DependencyName][]ba
 			name := batch.DependencyName{Namespace: w.Namespace, Name: d.Name}
 			if _, known := fates[name]; !known && d.Name != "" {
 				fates[name] = s.names.fates(name)
+				s.markLiving(fates[name])
 			}
 		}
 	}
