@@ -55,8 +55,8 @@ func (c *commands) up() *cobra.Command {
 	flags.IntVar(&f.gpus, "gpus", sandbox.DefaultGPUs, "GPUs ("+simulate.GPUResource+") of each node")
 	flags.IntVar(&f.racks, "racks", sandbox.DefaultRacks, "racks over which the nodes are spread; 0: none")
 	flags.IntVar(&f.blocks, "blocks", sandbox.DefaultBlocks, "blocks over which the racks are spread; 0: none")
-	flags.StringVar(&f.profile, "profile", "", "file that describes the nodes, instead of the four flags above")
-	flags.BoolVar(&f.bare, "bare", false, "make no queues; otherwise a ClusterQueue and a LocalQueue `default` are made in namespace default")
+	flags.StringVar(&f.profile, "profile", "", "file that describes the nodes, instead of --nodes, --gpus, --racks and --blocks")
+	flags.BoolVar(&f.bare, "bare", false, "make no queues; otherwise a ClusterQueue and a LocalQueue named default are made in namespace default")
 	flags.BoolVar(&f.noController, "no-controller", false, "install Berth, but leave running its controller to somebody else")
 	flags.StringVar(&f.controller, "controller", "", "path of the controller's program (default: berth-controller beside this program)")
 	return command
