@@ -182,14 +182,19 @@ func (a *Applier) newest(ctx context.Context, id batch.WorkloadID) (*v1alpha1.Qu
 func (a *Applier) patch(ctx context.Context, base *v1alpha1.QueuedWorkload, list []decision) error {
 	id := convert.WorkloadID(base.Namespace, base.Name)
 	after := base.DeepCopy()
-	for _, d := range list {
+	for i, d := range list {
 		if refusal := d.refused(after); refusal != "" {
 			// Only a start can be refused: the world is not what it was
-			// decided from. What was decided with it is void too.
+			// decided from. What follows from it is void too; what was decided
+			// before it, such as that the last run is over, still holds.
 			a.observe(batch.AdmitFailed{ID: id, Run: d.start.Run, Err: refusal})
-			return nil
+			list = list[:i]
+			break
 		}
 		d.record(after)
+	}
+	if len(list) == 0 {
+		return nil
 	}
 	if equality.Semantic.DeepEqual(base.Status, after.Status) {
 		return nil // it is what stands there already: after a restart answers are given anew

@@ -1,8 +1,6 @@
 package convert
 
 import (
-	"maps"
-	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -35,11 +33,6 @@ func Quantity(name batch.ResourceName, amount batch.Amount) string {
 	default:
 		return resource.NewQuantity(int64(amount), resource.DecimalSI).String()
 	}
-}
-
-// SortedNames are the resources of a list in the order of their names.
-func SortedNames(resources batch.Resources) []batch.ResourceName {
-	return slices.Sorted(maps.Keys(resources))
 }
 
 // SecondsLeft is the time to a deadline as activeDeadlineSeconds, rounded up,

@@ -1,7 +1,6 @@
 package framework
 
 import (
-	"encoding/json"
 	"strconv"
 	"time"
 
@@ -58,10 +57,6 @@ func (Job) StartArray(job *batchv1.Job) {
 		setKey(&template.Annotations, v1alpha1.MembersAnnotation, strconv.Itoa(int(*members)))
 	}
 	setKey(&template.Annotations, v1alpha1.QueuedAtAnnotation, job.CreationTimestamp.UTC().Format(time.RFC3339))
-	text, err := json.Marshal(m)
-	if err != nil {
-		panic("a struct of numbers and texts did not marshal: " + err.Error())
-	}
-	setKey(&job.Annotations, v1alpha1.RestoreAnnotation, string(text))
+	m.put(job)
 	job.Spec.Suspend = new(false)
 }

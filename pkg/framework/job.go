@@ -220,6 +220,15 @@ type mark struct {
 	Completions           *int32              `json:"completions,omitempty"` // the author's, if it was lowered
 }
 
+// put writes the mark onto a Job.
+func (m mark) put(job *batchv1.Job) {
+	text, err := json.Marshal(m)
+	if err != nil {
+		panic("a struct of numbers and texts did not marshal: " + err.Error())
+	}
+	setKey(&job.Annotations, v1alpha1.RestoreAnnotation, string(text))
+}
+
 func restoreMark(job *batchv1.Job) (mark, bool) {
 	text, marked := job.Annotations[v1alpha1.RestoreAnnotation]
 	if !marked {
@@ -263,11 +272,7 @@ func (Job) Start(job *batchv1.Job, r Release) {
 		spec.Tolerations = append(append([]corev1.Toleration{}, spec.Tolerations...), r.Tolerations...)
 	}
 	shrink(job, &m, r.Pods)
-	text, err := json.Marshal(m)
-	if err != nil {
-		panic("a struct of numbers and texts did not marshal: " + err.Error())
-	}
-	setKey(&job.Annotations, v1alpha1.RestoreAnnotation, string(text))
+	m.put(job)
 	setKey(&job.Spec.Template.Labels, v1alpha1.WorkloadLabel, r.Workload)
 	annotations := &job.Spec.Template.Annotations
 	setKey(annotations, v1alpha1.ClusterQueueAnnotation, r.Queue)

@@ -36,19 +36,21 @@ type Reconciler struct {
 	Client client.Client
 	Clock  clock.Clock
 	Driver *live.Driver
+
+	views *published.Source
 }
 
 // SetupWithManager registers the controller.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
-	views := published.NewSource(r.Driver, r.Clock, changed)
-	if err := mgr.Add(views); err != nil {
+	r.views = published.NewSource(r.Driver, r.Clock, changed)
+	if err := mgr.Add(r.views); err != nil {
 		return err
 	}
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("clusterqueue").
 		For(&v1alpha1.ClusterQueue{}).
 		Watches(&v1alpha1.ResourceFlavor{}, handler.EnqueueRequestsFromMapFunc(r.all)).
-		WatchesRawSource(source.Channel(views.Events(), &handler.EnqueueRequestForObject{})).
+		WatchesRawSource(source.Channel(r.views.Events(), &handler.EnqueueRequestForObject{})).
 		Complete(r)
 }
 
@@ -87,7 +89,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return ctrl.Result{}, err
 	}
 	after := queue.DeepCopy()
-	if view := r.Driver.View(); view != nil {
+	if view := r.views.View(); view != nil {
 		count(&after.Status, view.Queues[batch.QueueName(queue.Name)])
 	}
 	setActive(after, missing, r.Clock.Now())
@@ -129,7 +131,7 @@ func count(status *v1alpha1.ClusterQueueStatus, summary batch.QueueSummary) {
 	status.Usage = nil
 	for _, flavor := range slices.Sorted(maps.Keys(summary.Used)) {
 		used := summary.Used[flavor]
-		for _, resource := range convert.SortedNames(used) {
+		for _, resource := range used.Names() {
 			if used[resource] == 0 {
 				continue
 			}

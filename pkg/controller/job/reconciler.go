@@ -208,7 +208,7 @@ func (r *Reconciler) start(ctx context.Context, job *batchv1.Job, workload *v1al
 		}
 	}
 	err = r.change(ctx, job, "start", func(job *batchv1.Job) { framework.Job{}.Start(job, release) })
-	if refused(err) {
+	if queued.Refused(err) {
 		r.Observe(batch.StartRefused{ID: convert.WorkloadID(workload.Namespace, workload.Name), Run: run, Text: err.Error()})
 		return nil
 	}
@@ -235,7 +235,7 @@ func (r *Reconciler) change(ctx context.Context, job *batchv1.Job, deed string, 
 		return nil
 	case apierrors.IsNotFound(err), apierrors.IsConflict(err):
 		return nil // gone, or newer than the cache knew: that version's event comes back here
-	case refused(err):
+	case queued.Refused(err):
 		r.Metrics.Wrote("job", metrics.ResultRefused)
 	default:
 		r.Metrics.Wrote("job", metrics.ResultFailed)
@@ -251,12 +251,6 @@ func (r *Reconciler) startArray(ctx context.Context, job *batchv1.Job) error {
 		return nil
 	}
 	return r.change(ctx, job, "start array", func(job *batchv1.Job) { framework.Job{}.StartArray(job) })
-}
-
-// refused says whether the API server will give the same answer again: an
-// admission plugin or its validation said no.
-func refused(err error) bool {
-	return apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err)
 }
 
 func ended(job *batchv1.Job) bool { return (framework.Job{}).Owner(job).End != nil }

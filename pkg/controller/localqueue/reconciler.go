@@ -36,19 +36,21 @@ type Reconciler struct {
 	Client client.Client
 	Clock  clock.Clock
 	Driver *live.Driver
+
+	views *published.Source
 }
 
 // SetupWithManager registers the controller.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
-	views := published.NewSource(r.Driver, r.Clock, changed)
-	if err := mgr.Add(views); err != nil {
+	r.views = published.NewSource(r.Driver, r.Clock, changed)
+	if err := mgr.Add(r.views); err != nil {
 		return err
 	}
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("localqueue").
 		For(&v1alpha1.LocalQueue{}).
 		Watches(&v1alpha1.ClusterQueue{}, handler.EnqueueRequestsFromMapFunc(r.doorsOf)).
-		WatchesRawSource(source.Channel(views.Events(), &handler.EnqueueRequestForObject{})).
+		WatchesRawSource(source.Channel(r.views.Events(), &handler.EnqueueRequestForObject{})).
 		Complete(r)
 }
 
@@ -86,7 +88,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	after := door.DeepCopy()
-	if view := r.Driver.View(); view != nil {
+	if view := r.views.View(); view != nil {
 		summary := view.LocalQueues[batch.LocalQueueName(door.Namespace+"/"+door.Name)]
 		after.Status.Pending, after.Status.Running = new(int32(summary.Pending)), new(int32(summary.Running))
 	}

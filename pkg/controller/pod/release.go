@@ -248,7 +248,7 @@ func (r *Reconciler) judge(workload *v1alpha1.QueuedWorkload, err error) error {
 		r.mu.Unlock()
 		return nil
 	}
-	if !refused(err) {
+	if !queued.Refused(err) {
 		return err
 	}
 	r.mu.Lock()
@@ -264,18 +264,4 @@ func (r *Reconciler) judge(workload *v1alpha1.QueuedWorkload, err error) error {
 	r.Metrics.Wrote("pod", metrics.ResultRefused)
 	r.Observe(batch.StartRefused{ID: id, Run: convert.Restarts(workload), Text: err.Error()})
 	return nil
-}
-
-// refused says whether an admission plugin or the API server's validation said no.
-func refused(err error) bool {
-	var status apierrors.APIStatus
-	if !errors.As(err, &status) {
-		return false
-	}
-	switch status.Status().Reason {
-	case metav1.StatusReasonForbidden, metav1.StatusReasonInvalid, metav1.StatusReasonBadRequest:
-		return true
-	default:
-		return false
-	}
 }

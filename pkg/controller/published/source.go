@@ -4,6 +4,7 @@ package published
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/utils/clock"
@@ -26,6 +27,7 @@ type Source struct {
 	driver *live.Driver
 	clock  clock.Clock
 	signal chan struct{}
+	shown  atomic.Pointer[live.View]
 	events chan event.GenericEvent
 	// changed lists the objects whose numbers differ between two views.
 	changed func(before, after *live.View) []client.Object
@@ -46,6 +48,12 @@ func NewSource(driver *live.Driver, clock clock.Clock, changed func(before, afte
 // Events is the channel that the controller reads.
 func (s *Source) Events() <-chan event.GenericEvent { return s.events }
 
+// View is the view whose changes have been sent; nil before the first. The
+// controllers write this one and not the driver's newest: a number that was
+// written from a view that the source never compared would stay when the next
+// view is again as the one before.
+func (s *Source) View() *live.View { return s.shown.Load() }
+
 // Start implements manager.Runnable.
 func (s *Source) Start(ctx context.Context) error {
 	before := &live.View{}
@@ -56,6 +64,7 @@ func (s *Source) Start(ctx context.Context) error {
 		case <-s.signal:
 		}
 		after := s.driver.View()
+		s.shown.Store(after)
 		for _, object := range s.changed(before, after) {
 			select {
 			case s.events <- event.GenericEvent{Object: object}:

@@ -68,6 +68,13 @@ func Create(ctx context.Context, c client.Client, m *metrics.Set, kind framework
 	return workload, nil
 }
 
+// Refused says whether the API server will give the same answer again: an
+// admission plugin or its validation said no. Of several errors joined, the
+// first answer of the server counts.
+func Refused(err error) bool {
+	return apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err)
+}
+
 // Same says whether two specs ask for the same.
 func Same(a, b v1alpha1.QueuedWorkloadSpec) bool { return equality.Semantic.DeepEqual(a, b) }
 
