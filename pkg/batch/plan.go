@@ -9,15 +9,22 @@ import "time"
 type Plan struct {
 	At time.Time
 
-	// Evict: take these allocations back. The owner is suspended; the
-	// allocation stays charged until its pods are gone.
+	// Evict: take these allocations back. The notice is given now, and the owner
+	// suspended now or later (Eviction.Stopped); the allocation stays charged
+	// until its pods are gone.
 	Evict []EvictDecision
+	// Stop: these were noticed before, and their grace is over or all their
+	// pods have acknowledged: their owner is suspended now.
+	Stop []StopDecision
 	// Requeue: these were evicted and their pods are gone; they wait again.
 	Requeue []RequeueDecision
 	// Finish: these have ended; put the end on record.
 	Finish []FinishDecision
 	// Start: give these their allocation.
 	Start []StartDecision
+	// Nominate: these have their placement kept while their victims end, or no
+	// longer.
+	Nominate []NominateDecision
 	// Wait: these wait, and the reason or the planned start has changed.
 	Wait []WaitDecision
 	// Ready: these have all their pods ready, or no longer have.
@@ -40,7 +47,7 @@ type Plan struct {
 
 // Empty says whether the plan changes nothing.
 func (p Plan) Empty() bool {
-	return len(p.Evict)+len(p.Requeue)+len(p.Finish)+len(p.Start)+len(p.Wait)+len(p.Ready) == 0
+	return len(p.Evict)+len(p.Stop)+len(p.Requeue)+len(p.Nominate)+len(p.Finish)+len(p.Start)+len(p.Wait)+len(p.Ready) == 0
 }
 
 type (
@@ -54,6 +61,16 @@ type (
 	EvictDecision struct {
 		ID       WorkloadID
 		Eviction Eviction
+	}
+	// StopDecision ends the grace of a workload that runs on after its notice.
+	StopDecision struct {
+		ID WorkloadID
+		At time.Time
+	}
+	// NominateDecision keeps a placement for a preemptor; nil: no longer.
+	NominateDecision struct {
+		ID         WorkloadID
+		Nomination *Nomination
 	}
 	// RequeueDecision lets an evicted workload wait again.
 	RequeueDecision struct {

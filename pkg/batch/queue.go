@@ -38,6 +38,9 @@ type Queue struct {
 	// Elastic sets count with their fewest pods, and grow within the bounds.
 	MinNodes, MaxNodes, MaxPods int // 0: no bound
 
+	// Preemption is how its work gives way, and whom it may push out.
+	Preemption Preemption
+
 	// Access picks the namespaces that may use the queue; nil: all.
 	Access *LabelSelector
 }
@@ -72,6 +75,13 @@ type Policy struct {
 	Backfill     BackfillMode
 	Depth        int           // waiting workloads that get a planned start
 	StartTimeout time.Duration // started pods must be bound by then
+
+	// NoTierPreemption keeps higher tiers from pushing out lower ones.
+	NoTierPreemption bool
+	// Victims is which of the sets of victims that would do is taken.
+	Victims VictimOrder
+	// RequeueDelay is how long an evicted workload waits before it is eligible.
+	RequeueDelay time.Duration
 
 	// Window is how far ahead planned starts are shown; what lies beyond is
 	// shown as unknown. 0: DefaultWindow.

@@ -17,6 +17,8 @@ const (
 	ReasonResources Reason = "Resources"
 	// Enough in total, but not on nodes as the pods need it.
 	ReasonTopology Reason = "Topology"
+	// Ends when its victims are gone.
+	ReasonPreempting Reason = "Preempting"
 	// Ends when nodes return.
 	ReasonNodesUnavailable Reason = "NodesUnavailable"
 	// Ends by itself or by its author.
@@ -42,7 +44,7 @@ const (
 // TakesPart says whether a workload with this reason has a place in the order.
 func (r Reason) TakesPart() bool {
 	switch r {
-	case ReasonPriority, ReasonResources, ReasonTopology, ReasonNodesUnavailable, ReasonNotPlanned:
+	case ReasonPriority, ReasonResources, ReasonTopology, ReasonPreempting, ReasonNodesUnavailable, ReasonNotPlanned:
 		return true
 	case ReasonHeld, ReasonRequeued, ReasonQueueStopped, ReasonQueueNotFound, ReasonAccessDenied,
 		ReasonNeverFits, ReasonWalltimeLimit, ReasonInvalidSpec,

@@ -31,6 +31,13 @@ type Workload struct {
 	JobName   string       // what singleton compares; empty: Name
 	Array     *ArrayMember // nil: not a member of an array
 	Exclusive Exclusive    // whole nodes or not; empty: None
+	NoRequeue bool         // ends as Preempted (or NodeFailed) when it is evicted, and never waits again
+
+	// Checkpoint is how it wants to hear of its eviction, and what it saves.
+	Checkpoint Checkpoint
+	// CheckpointedAt is when it last said that it has saved its work; zero:
+	// never. A time before the start of the run does not count for it.
+	CheckpointedAt time.Time
 
 	// Below: decisions that stand in the API server.
 
@@ -38,9 +45,11 @@ type Workload struct {
 	RequeueAfter time.Time   // not tried again before; zero: at once
 	Promise      time.Time   // planned start that binds; zero: none
 	Allocation   *Allocation // nil while it waits
+	Nomination   *Nomination // the placement that is kept for it while its victims end; nil: none
 	Eviction     *Eviction   // not nil from the decision to take it back until it waits again
 	Finished     *End        // not nil when the end is on record
 	PodsReady    *bool       // what its PodsReady condition says of this run; nil: it was never ready
+	ReadySince   time.Time   // when the pods of this run were first all ready; zero: they were not
 	HeldBy       string      // what its PodsReady condition says keeps its pods from their nodes; empty: nothing
 	HeldSince    time.Time   // since when HeldBy has been something; zero: it is nothing, or not known
 	TakenBack    string      // while it waits: why its last run was taken back, in words; empty: it was not
@@ -93,24 +102,6 @@ type Placement struct {
 	Hosts  []NodeName
 }
 
-// Cause is why an allocation was taken back.
-type Cause string
-
-// The causes of this version.
-const (
-	// CauseStartTimeout: pods could not be released or bound in time.
-	CauseStartTimeout Cause = "StartTimeout"
-	// CauseSuspended: somebody else suspended the owner while it ran.
-	CauseSuspended Cause = "Suspended"
-)
-
-// Eviction is an allocation being taken back.
-type Eviction struct {
-	Cause Cause
-	Time  time.Time
-	By    string // who or what, or the error that led to it
-}
-
 // EndState is how a workload, or one run of it, ended.
 type EndState string
 
@@ -121,6 +112,8 @@ const (
 	Timeout   EndState = "Timeout"
 	Cancelled EndState = "Cancelled"
 	Requeued  EndState = "Requeued" // of a run only
+	// Preempted: it was evicted for another and may not wait again.
+	Preempted EndState = "Preempted"
 )
 
 // End is the end of a workload.

@@ -66,7 +66,7 @@ func TestDecisionsAreReadBack(t *testing.T) {
 		}
 	}
 
-	convert.RecordEvict(qw, batch.Eviction{Cause: batch.CauseStartTimeout, By: "a gate"}, at(20))
+	convert.RecordEvict(qw, *batch.EvictedAtOnce(batch.Notice{Cause: batch.CauseStartTimeout, By: "a gate"}), at(20))
 	got = convert.Workload(qw)
 	if got.Eviction == nil || got.Eviction.Cause != batch.CauseStartTimeout || got.Eviction.By != "a gate" || got.Allocation == nil {
 		t.Fatalf("after the eviction: %+v", got)
@@ -103,7 +103,9 @@ func TestOneStateAtATime(t *testing.T) {
 	}{
 		{"waits", func() { convert.RecordWait(qw, batch.Verdict{Reason: batch.ReasonResources}, at(1)) }, v1alpha1.ConditionPending},
 		{"starts", func() { convert.RecordStart(qw, someAllocation(), at(2)) }, v1alpha1.ConditionAdmitted},
-		{"is taken back", func() { convert.RecordEvict(qw, batch.Eviction{Cause: batch.CauseSuspended}, at(3)) }, v1alpha1.ConditionAdmitted},
+		{"is taken back", func() {
+			convert.RecordEvict(qw, *batch.EvictedAtOnce(batch.Notice{Cause: batch.CauseSuspended}), at(3))
+		}, v1alpha1.ConditionAdmitted},
 		{"waits again", func() { convert.RecordRequeue(qw, batch.RequeueDecision{Restarts: 1}, at(4)) }, v1alpha1.ConditionPending},
 		{"ends", func() { convert.RecordFinish(qw, batch.End{State: batch.Cancelled, Time: at(5)}, at(5)) }, v1alpha1.ConditionFinished},
 	}
@@ -169,7 +171,7 @@ func TestB20WhatKeepsAStartIsReadBack(t *testing.T) {
 	if got := convert.Workload(qw); got.HeldBy != "" || got.PodsReady != nil {
 		t.Errorf("after the gate is gone: held by %q, ready %v", got.HeldBy, got.PodsReady)
 	}
-	convert.RecordEvict(qw, batch.Eviction{Cause: batch.CauseStartTimeout, By: "refused by a plugin"}, at(13))
+	convert.RecordEvict(qw, *batch.EvictedAtOnce(batch.Notice{Cause: batch.CauseStartTimeout, By: "refused by a plugin"}), at(13))
 	convert.RecordRequeue(qw, batch.RequeueDecision{Restarts: 1}, at(14))
 	if got := convert.Workload(qw); got.TakenBack != "refused by a plugin" {
 		t.Errorf("taken back because of %q", got.TakenBack)

@@ -93,7 +93,9 @@ func decisions(out *batch.Workload, qw *v1alpha1.QueuedWorkload) {
 		out.Allocation = allocation(status.Allocation)
 	}
 	if c := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionEvicted); c != nil && c.Status == metav1.ConditionTrue && out.Allocation != nil {
-		out.Eviction = &batch.Eviction{Cause: batch.Cause(c.Reason), Time: c.LastTransitionTime.UTC(), By: c.Message}
+		out.Eviction = batch.EvictedAtOnce(batch.Notice{
+			Cause: batch.Cause(c.Reason), Time: c.LastTransitionTime.UTC(), By: c.Message,
+		})
 	}
 	if c := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionFinished); c != nil && c.Status == metav1.ConditionTrue {
 		out.Finished = &batch.End{State: batch.EndState(c.Reason), Time: c.LastTransitionTime.UTC(), Message: c.Message}
@@ -120,6 +122,7 @@ func readiness(out *batch.Workload, qw *v1alpha1.QueuedWorkload) {
 		out.HeldBy = c.Message
 	default:
 		out.PodsReady = new(c.Status == metav1.ConditionTrue)
+		out.ReadySince = c.LastTransitionTime.UTC()
 	}
 }
 

@@ -55,7 +55,7 @@ func (p *pass) finish(w *batch.Workload, owner *batch.Owner) {
 // watch looks after a run that is not being taken back.
 func (p *pass) watch(s *batch.Started) {
 	if cause, by := p.fault(s); cause != "" {
-		p.evict(s, batch.Eviction{Cause: cause, Time: p.now, By: by})
+		p.evict(s, *batch.EvictedAtOnce(batch.Notice{Cause: cause, Time: p.now, By: by}))
 		return
 	}
 	needs := s.Needs()

@@ -87,9 +87,18 @@ func (r *record) released() bool {
 func (r *record) podsEnd() time.Time {
 	w := r.workload
 	if w == nil || w.Allocation == nil || r.ended() || r.evicting() {
-		return batch.AnyMoment()
+		return r.graceEnd()
 	}
 	return w.Allocation.Deadline
+}
+
+// graceEnd is when the pods of a run that is being taken back should be gone,
+// as far as its notice says.
+func (r *record) graceEnd() time.Time {
+	if r.workload == nil || r.workload.Eviction == nil || r.ended() {
+		return batch.AnyMoment()
+	}
+	return later(batch.AnyMoment(), r.workload.Eviction.Until)
 }
 
 // livePods are the pods that take something of a node, by UID.
@@ -137,7 +146,7 @@ func (r *record) chargePlaces(charges map[batch.NodeName][]batch.Charge, live []
 	for host, requests := range sums { //order:any each host by itself
 		c := batch.Charge{By: r.id, Name: w.Namespace + "/" + w.Name, Requests: requests, Until: w.Allocation.Deadline}
 		if r.evicting() {
-			c.Until = later(batch.AnyMoment(), until[host])
+			c.Until = later(r.graceEnd(), until[host])
 		}
 		charges[host] = append(charges[host], c)
 	}

@@ -16,6 +16,15 @@ func (s *State) issue(plan batch.Plan) {
 			}
 		})
 	}
+	for _, d := range plan.Stop {
+		s.change(d.ID, func(_ *record, w *batch.Workload) {
+			if w.Eviction != nil && w.Eviction.Stopped.IsZero() {
+				stopped := *w.Eviction
+				stopped.Stopped = d.At
+				w.Eviction = &stopped
+			}
+		})
+	}
 	for _, d := range plan.Requeue {
 		s.change(d.ID, func(r *record, w *batch.Workload) { requeue(r, w, d) })
 	}
@@ -24,6 +33,13 @@ func (s *State) issue(plan batch.Plan) {
 	}
 	for _, d := range plan.Start {
 		s.change(d.ID, func(r *record, w *batch.Workload) { start(r, w, d) })
+	}
+	for _, d := range plan.Nominate {
+		s.change(d.ID, func(_ *record, w *batch.Workload) {
+			if w.Allocation == nil {
+				w.Nomination = d.Nomination
+			}
+		})
 	}
 	for _, d := range plan.Wait {
 		s.change(d.ID, func(_ *record, w *batch.Workload) {
@@ -40,6 +56,9 @@ func (s *State) issue(plan batch.Plan) {
 			}
 			if d.Ready || w.PodsReady != nil { // never ready is nil, and not false
 				w.PodsReady = &d.Ready
+			}
+			if d.Ready && w.ReadySince.IsZero() {
+				w.ReadySince = plan.At
 			}
 		})
 	}
@@ -69,6 +88,7 @@ func start(r *record, w *batch.Workload, d batch.StartDecision) {
 	r.held, r.refused, r.trusted = nil, "", false
 	w.Allocation = &d.Allocation
 	w.Promise, w.RequeueAfter, w.PodsReady, w.LastVerdict = time.Time{}, time.Time{}, nil, nil
+	w.Nomination, w.ReadySince = nil, time.Time{}
 	w.HeldBy, w.HeldSince, w.TakenBack = "", time.Time{}, ""
 }
 
@@ -84,6 +104,7 @@ func requeue(r *record, w *batch.Workload, d batch.RequeueDecision) {
 	w.Allocation, w.Eviction = nil, nil
 	w.HeldBy, w.HeldSince = "", time.Time{}
 	w.Promise, w.PodsReady, w.LastVerdict = time.Time{}, nil, nil
+	w.ReadySince = time.Time{}
 }
 
 // undoStart takes back a start that could not be written.
@@ -95,7 +116,7 @@ func (s *State) undoStart(e batch.AdmitFailed) {
 	w := *r.workload
 	w.Allocation, w.PodsReady = nil, nil
 	w.HeldBy, w.HeldSince = "", time.Time{}
-	w.TakenBack = r.before.TakenBack
+	w.TakenBack, w.Nomination = r.before.TakenBack, r.before.Nomination
 	w.Promise, w.RequeueAfter, w.LastVerdict = r.before.Promise, r.before.RequeueAfter, r.before.LastVerdict
 	r.before, r.refused, r.trusted = nil, "", false
 	r.workload = &w

@@ -60,7 +60,7 @@ func drawWorkload(t *rapid.T) batch.Workload {
 	if rapid.IntRange(0, 3).Draw(t, "started") > 0 {
 		w.Allocation = allocation
 		if rapid.IntRange(0, 3).Draw(t, "evicted") == 0 {
-			w.Eviction = &batch.Eviction{Cause: batch.CauseSuspended, Time: zero}
+			w.Eviction = batch.EvictedAtOnce(batch.Notice{Cause: batch.CauseSuspended, Time: zero})
 		}
 	}
 	if rapid.IntRange(0, 4).Draw(t, "finished") == 0 {

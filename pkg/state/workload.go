@@ -140,9 +140,12 @@ func compareProgress(a, b *batch.Workload) int {
 		cmp.Compare(a.Restarts, b.Restarts),
 		compareBool(a.Allocation != nil, b.Allocation != nil),
 		compareBool(a.Eviction != nil, b.Eviction != nil),
+		compareBool(stopped(a), stopped(b)),
 		compareBool(a.Finished != nil, b.Finished != nil),
 	)
 }
+
+func stopped(w *batch.Workload) bool { return w.Eviction != nil && !w.Eviction.Stopped.IsZero() }
 
 func compareBool(a, b bool) int {
 	switch {
@@ -160,6 +163,7 @@ func keepDecisions(seen, ours *batch.Workload) {
 	seen.Allocation, seen.Eviction, seen.Finished = ours.Allocation, ours.Eviction, ours.Finished
 	seen.Promise, seen.LastVerdict, seen.PodsReady = ours.Promise, ours.LastVerdict, ours.PodsReady
 	seen.HeldBy, seen.HeldSince, seen.TakenBack = ours.HeldBy, ours.HeldSince, ours.TakenBack
+	seen.Nomination, seen.ReadySince = ours.Nomination, ours.ReadySince
 }
 
 // keepAnswers keeps what we have said of a workload at the same stage: it may
@@ -167,8 +171,12 @@ func keepDecisions(seen, ours *batch.Workload) {
 func keepAnswers(seen, ours *batch.Workload) {
 	seen.LastVerdict, seen.Promise = ours.LastVerdict, ours.Promise
 	seen.HeldBy, seen.HeldSince, seen.TakenBack = ours.HeldBy, ours.HeldSince, ours.TakenBack
+	seen.Nomination = ours.Nomination
 	if ours.PodsReady != nil {
 		seen.PodsReady = ours.PodsReady
+	}
+	if !ours.ReadySince.IsZero() {
+		seen.ReadySince = ours.ReadySince
 	}
 }
 

@@ -1,0 +1,134 @@
+package batch
+
+import "time"
+
+// Cause is why an allocation is taken back.
+type Cause string
+
+// The causes of an eviction.
+const (
+	// CausePreempted: a workload of higher standing takes the place.
+	CausePreempted Cause = "Preempted"
+	// CauseReclaimed: a queue takes back the quota that it has lent.
+	CauseReclaimed Cause = "Reclaimed"
+	// CauseStartTimeout: pods could not be released or bound in time.
+	CauseStartTimeout Cause = "StartTimeout"
+	// CauseSuspended: somebody else suspended the owner while it ran.
+	CauseSuspended Cause = "Suspended"
+	// CauseCancelled: its user cancels it and grants it some time.
+	CauseCancelled Cause = "Cancelled"
+	// CauseWalltime is of a notice before the deadline, never of an eviction.
+	CauseWalltime Cause = "Walltime"
+)
+
+// Notice tells a running workload that it will be ended.
+type Notice struct {
+	Cause Cause
+	// By is who or what, in words: the owner of the preemptor
+	// ("namespace/name"), or the error that led to it.
+	By   string
+	Time time.Time // when it was given
+	// Until is when its pods are told to end at the latest, for Delivery term
+	// when they are killed: the end of the grace. Never before Time.
+	Until time.Time
+}
+
+// Eviction is an allocation being taken back: from the notice to the moment at
+// which its pods are gone.
+//
+// The steps: noticed (it is on record) → stopped (the owner is suspended, its
+// pods end within their own grace) → gone (no pod is left) → it waits again, or
+// it has ended as Final. A workload whose delivery is term is stopped with the
+// notice.
+type Eviction struct {
+	Notice
+	// For is the workload that takes the place; empty: nobody does.
+	For WorkloadID
+	// Stopped is when the owner was told to make no more pods; zero: its pods
+	// run on until all have acknowledged the notice or Until has come.
+	Stopped time.Time
+	// Final is the state in which it ends when its pods are gone; empty: it
+	// waits again.
+	Final EndState
+}
+
+// EvictedAtOnce is an eviction without grace: the owner is suspended now, and
+// its pods have their own grace, which is all there is.
+func EvictedAtOnce(n Notice) *Eviction {
+	n.Until = n.Time
+	return &Eviction{Notice: n, Stopped: n.Time}
+}
+
+// Nomination is the placement that is kept for a preemptor, from the notice to
+// its victims until it starts, or goes away, or asks for something else.
+type Nomination struct {
+	// Allocation is what it will hold; Allocation.Start is when the last of its
+	// victims must be gone.
+	Allocation Allocation
+	Victims    []WorkloadID // in order of ID
+	Cause      Cause        // Preempted or Reclaimed
+	Since      time.Time
+}
+
+// Delivery is how a workload hears of its eviction.
+type Delivery string
+
+// The deliveries (semantics, section 6).
+const (
+	DeliverTerm       Delivery = ""           // its pods are told to end at once, with the grace as theirs
+	DeliverSignal     Delivery = "signal"     // a signal to process 1
+	DeliverExec       Delivery = "exec"       // a command in the container
+	DeliverHTTP       Delivery = "http"       // a POST to each pod
+	DeliverAnnotation Delivery = "annotation" // nothing but the annotation on the pods
+)
+
+// Checkpoint is how a workload saves its work.
+type Checkpoint struct {
+	Delivery Delivery
+	// Every is how often it saves by itself, as far as is known; 0: not known.
+	Every time.Duration
+	// Lead is how long before the deadline it gets the same notice; 0: none.
+	Lead time.Duration
+}
+
+// PreemptionMode is what happens to the work of a queue whose place is taken.
+type PreemptionMode string
+
+// The modes of preemption; empty is Never.
+const (
+	PreemptNever   PreemptionMode = "Never"
+	PreemptRequeue PreemptionMode = "Requeue"
+	PreemptCancel  PreemptionMode = "Cancel"
+)
+
+// PreemptWhom is which victims a queue may have under one of its switches.
+type PreemptWhom string
+
+// The values of the switches; empty is Never.
+const (
+	WhomNever         PreemptWhom = "Never"
+	WhomLowerPriority PreemptWhom = "LowerPriority"
+	WhomAny           PreemptWhom = "Any"
+)
+
+// Preemption is what happens to the work of a queue when somebody takes its
+// place, and what its own waiting work may take.
+type Preemption struct {
+	Mode   PreemptionMode
+	Grace  time.Duration // from the notice to the kill; 0: the pods' own grace is all there is
+	Exempt time.Duration // protected time of each run, since its pods are ready
+
+	WithinQueue         PreemptWhom // Never or LowerPriority
+	ReclaimWithinCohort PreemptWhom // Never, LowerPriority or Any
+	BorrowWithinCohort  PreemptWhom // Never or LowerPriority
+}
+
+// VictimOrder is which of the sets of victims that would do is taken.
+type VictimOrder string
+
+// The orders of victims; empty is LeastLost.
+const (
+	VictimsLeastLost     VictimOrder = "LeastLost"
+	VictimsYoungest      VictimOrder = "Youngest"
+	VictimsSmallestFirst VictimOrder = "SmallestFirst"
+)
