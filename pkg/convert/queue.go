@@ -49,7 +49,30 @@ func Queue(cq *v1alpha1.ClusterQueue) (batch.Queue, error) {
 		}
 		out.Overrun = time.Duration(overrun)
 	}
-	return out, nil
+	var err error
+	out.Preemption, err = preemption(cq)
+	return out, err
+}
+
+// preemption is how a queue's work gives way, and whom it may push out.
+func preemption(cq *v1alpha1.ClusterQueue) (batch.Preemption, error) {
+	spec := cq.Spec.Preemption
+	if spec == nil {
+		return batch.Preemption{}, nil
+	}
+	out := batch.Preemption{
+		Mode:                batch.PreemptionMode(spec.Mode),
+		WithinQueue:         batch.PreemptWhom(spec.WithinQueue),
+		ReclaimWithinCohort: batch.PreemptWhom(spec.ReclaimWithinCohort),
+		BorrowWithinCohort:  batch.PreemptWhom(spec.BorrowWithinCohort),
+	}
+	var err error
+	if out.Grace, err = Grace(cq); err != nil {
+		return out, err
+	}
+	exempt, err := duration("spec.preemption.exempt", spec.Exempt)
+	out.Exempt = time.Duration(exempt)
+	return out, err
 }
 
 // Grace is the time from notice to kill in a ClusterQueue; 0: the pods' own.
@@ -104,6 +127,15 @@ func Policy(policy *v1alpha1.SchedulingPolicy) (batch.Policy, error) {
 			out.Window = time.Duration(window)
 		}
 	}
+	if preemption := policy.Spec.Preemption; preemption != nil {
+		out.NoTierPreemption = preemption.Tiers == v1alpha1.PreemptionDisabled
+		out.Victims = batch.VictimOrder(preemption.Victims)
+	}
+	delay, err := duration("spec.requeueDelay", policy.Spec.RequeueDelay)
+	if err != nil {
+		return out, err
+	}
+	out.RequeueDelay = time.Duration(delay)
 	timeout, err := duration("spec.startTimeout", policy.Spec.StartTimeout)
 	if err != nil {
 		return out, err

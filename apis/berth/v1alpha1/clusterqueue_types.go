@@ -68,8 +68,10 @@ type ClusterQueueSpec struct {
 	// +optional
 	Access *QueueAccess `json:"access,omitempty"`
 
-	// preemption says how this queue's work is ended before its time. Left
-	// out: no grace beyond the pods' own.
+	// preemption says what happens to this queue's work when somebody takes its
+	// place, and what its own waiting work may take. Left out: its work runs to
+	// its end, and takes the place of work in queues of a lower priority tier
+	// whose mode lets it go.
 	// +optional
 	Preemption *QueuePreemption `json:"preemption,omitempty"`
 }
@@ -153,17 +155,57 @@ type QueueAccess struct {
 }
 
 // PreemptionMode says what happens to work whose place is taken.
-// +kubebuilder:validation:Enum=Never
+// +kubebuilder:validation:Enum=Never;Requeue;Cancel
 type PreemptionMode string
 
-// PreemptNever lets work run to its end.
-const PreemptNever PreemptionMode = "Never"
+// The values of PreemptionMode.
+const (
+	PreemptNever   PreemptionMode = "Never"   // it runs to its end
+	PreemptRequeue PreemptionMode = "Requeue" // it waits again, at its old place
+	PreemptCancel  PreemptionMode = "Cancel"  // it has ended as Preempted
+)
 
-// QueuePreemption says how work of a queue is ended before its time.
+// PreemptWithinQueue says which work of its own queue a workload may take the
+// place of.
+// +kubebuilder:validation:Enum=Never;LowerPriority
+type PreemptWithinQueue string
+
+// The values of PreemptWithinQueue.
+const (
+	WithinQueueNever         PreemptWithinQueue = "Never"
+	WithinQueueLowerPriority PreemptWithinQueue = "LowerPriority"
+)
+
+// ReclaimWithinCohort says of which work in other queues a workload may take
+// the place, to get back quota that its queue has lent.
+// +kubebuilder:validation:Enum=Never;LowerPriority;Any
+type ReclaimWithinCohort string
+
+// The values of ReclaimWithinCohort.
+const (
+	ReclaimNever         ReclaimWithinCohort = "Never"
+	ReclaimLowerPriority ReclaimWithinCohort = "LowerPriority"
+	ReclaimAny           ReclaimWithinCohort = "Any"
+)
+
+// BorrowWithinCohort says of which work in other queues a workload may take the
+// place, to borrow quota.
+// +kubebuilder:validation:Enum=Never;LowerPriority
+type BorrowWithinCohort string
+
+// The values of BorrowWithinCohort.
+const (
+	BorrowNever         BorrowWithinCohort = "Never"
+	BorrowLowerPriority BorrowWithinCohort = "LowerPriority"
+)
+
+// QueuePreemption says what happens to the queue's work when somebody takes its
+// place, and what its own waiting work may take.
 type QueuePreemption struct {
 	// mode says what happens to the queue's work when somebody may take its
-	// place: Never (it runs to its end). This version preempts nobody, so
-	// there is no other. Left out: Never.
+	// place: Never (it runs to its end), Requeue (it is ended after its grace
+	// and waits again, at its old place in the order) or Cancel (it is ended
+	// after its grace, for good). Left out: Never.
 	// +optional
 	// +default="Never"
 	Mode PreemptionMode `json:"mode,omitempty"`
@@ -173,6 +215,35 @@ type QueuePreemption struct {
 	// only time at which that can be done. Left out: the pods' own grace.
 	// +optional
 	Grace Duration `json:"grace,omitempty"`
+
+	// exempt is how long each run of the queue's work is safe, from the moment
+	// at which its pods are ready. Left out: 0s.
+	// +optional
+	Exempt Duration `json:"exempt,omitempty"`
+
+	// withinQueue says whether waiting work of this queue may take the place of
+	// running work of this queue: Never, or LowerPriority (of work with a lower
+	// priority, if mode lets it go). Left out: Never.
+	// +optional
+	// +default="Never"
+	WithinQueue PreemptWithinQueue `json:"withinQueue,omitempty"`
+
+	// reclaimWithinCohort says whether waiting work of this queue, while the
+	// queue stays within its nominal quota, may take the place of running work
+	// of queues of its cohort that hold more than theirs: Never, LowerPriority
+	// (of work with a lower priority) or Any; always where that queue's mode
+	// lets it go. Left out: Never.
+	// +optional
+	// +default="Never"
+	ReclaimWithinCohort ReclaimWithinCohort `json:"reclaimWithinCohort,omitempty"`
+
+	// borrowWithinCohort says whether waiting work of this queue may take the
+	// place of running work of other queues of its cohort in order to borrow:
+	// Never, or LowerPriority (of work with a lower priority in queues that
+	// hold more than their nominal quota). Left out: Never.
+	// +optional
+	// +default="Never"
+	BorrowWithinCohort BorrowWithinCohort `json:"borrowWithinCohort,omitempty"`
 }
 
 // ClusterQueueStatus is what Berth answers.

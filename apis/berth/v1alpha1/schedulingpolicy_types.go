@@ -29,12 +29,66 @@ type SchedulingPolicySpec struct {
 	// +optional
 	Backfill *BackfillPolicy `json:"backfill,omitempty"`
 
+	// preemption says who may take whose place, over all queues. Left out: its
+	// defaults.
+	// +optional
+	Preemption *PreemptionPolicy `json:"preemption,omitempty"`
+
+	// requeueDelay is how long a workload whose place was taken waits before it
+	// takes part again. Left out: 0s, it does so at once.
+	// +optional
+	RequeueDelay Duration `json:"requeueDelay,omitempty"`
+
 	// startTimeout is how long a started workload may have pods that are not
 	// bound to a node; then it is taken back whole and waits again, longer
 	// after each try. Left out: 5m.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self.matches('[1-9]')",messageExpression="'startTimeout is ' + self + ': no pod is bound in no time; leave startTimeout out for 5m'"
 	StartTimeout Duration `json:"startTimeout,omitempty"`
+}
+
+// PreemptionSwitch turns a way of preemption on or off.
+// +kubebuilder:validation:Enum=Enabled;Disabled
+type PreemptionSwitch string
+
+// The values of PreemptionSwitch.
+const (
+	PreemptionEnabled  PreemptionSwitch = "Enabled"
+	PreemptionDisabled PreemptionSwitch = "Disabled"
+)
+
+// VictimOrder says which of the workloads whose place may be taken give way
+// first.
+// +kubebuilder:validation:Enum=LeastLost;Youngest;SmallestFirst
+type VictimOrder string
+
+// The values of VictimOrder.
+const (
+	// VictimsLeastLost takes those that lose the least work: GPUs times the
+	// time since the last checkpoint, or since the start.
+	VictimsLeastLost VictimOrder = "LeastLost"
+	// VictimsYoungest takes those that started last.
+	VictimsYoungest VictimOrder = "Youngest"
+	// VictimsSmallestFirst takes those that hold the least.
+	VictimsSmallestFirst VictimOrder = "SmallestFirst"
+)
+
+// PreemptionPolicy says who may take whose place.
+type PreemptionPolicy struct {
+	// tiers says whether waiting work of a queue may take the place of running
+	// work of a queue with a lower priority tier, where that queue's
+	// preemption.mode lets it go: Enabled or Disabled. Left out: Enabled.
+	// +optional
+	// +default="Enabled"
+	Tiers PreemptionSwitch `json:"tiers,omitempty"`
+
+	// victims says which give way, of those with the lowest standing that would
+	// do: LeastLost (those that lose the least work), Youngest (those that
+	// started last) or SmallestFirst (those that hold the least). Left out:
+	// LeastLost.
+	// +optional
+	// +default="LeastLost"
+	Victims VictimOrder `json:"victims,omitempty"`
 }
 
 // BackfillPolicy says how waiting work is planned.
