@@ -97,6 +97,9 @@ type Owner struct {
 	// Fixed says that the owner cannot be stopped and started again (a bare
 	// pod whose gate is gone): a late start is waited for, never taken back.
 	Fixed bool
+	// Cancel is the time that its user grants it when he cancels it; nil: he
+	// does not.
+	Cancel *time.Duration
 	// Needed is, for each pod set by its index, how many pods still run or
 	// must run at the same time; nil: all.
 	Needed []int

@@ -42,6 +42,8 @@ type Pod struct {
 	// is gone; empty before Berth has released it.
 	Queue  QueueName
 	Flavor FlavorName
+	// CheckpointedAt is when it last said that its work is saved; zero: never.
+	CheckpointedAt time.Time
 }
 
 // Terminal says whether the pod has left its node's resources.

@@ -13,6 +13,9 @@ type Plan struct {
 	// suspended now or later (Eviction.Stopped); the allocation stays charged
 	// until its pods are gone.
 	Evict []EvictDecision
+	// Notify: these are told that their deadline comes near. Nothing is taken
+	// back.
+	Notify []NotifyDecision
 	// Stop: these were noticed before, and their grace is over or all their
 	// pods have acknowledged: their owner is suspended now.
 	Stop []StopDecision
@@ -47,7 +50,7 @@ type Plan struct {
 
 // Empty says whether the plan changes nothing.
 func (p Plan) Empty() bool {
-	return len(p.Evict)+len(p.Stop)+len(p.Requeue)+len(p.Nominate)+len(p.Finish)+len(p.Start)+len(p.Wait)+len(p.Ready) == 0
+	return len(p.Notify)+len(p.Evict)+len(p.Stop)+len(p.Requeue)+len(p.Nominate)+len(p.Finish)+len(p.Start)+len(p.Wait)+len(p.Ready) == 0
 }
 
 type (
@@ -61,6 +64,12 @@ type (
 	EvictDecision struct {
 		ID       WorkloadID
 		Eviction Eviction
+	}
+	// NotifyDecision tells a workload of its deadline, as long before as it
+	// has asked for.
+	NotifyDecision struct {
+		ID     WorkloadID
+		Notice Notice
 	}
 	// StopDecision ends the grace of a workload that runs on after its notice.
 	StopDecision struct {

@@ -127,6 +127,9 @@ type Started struct {
 	Released, Suspended bool
 	// Refused is why the start was refused for good; empty: it was not.
 	Refused string
+	// Acknowledged says that it is being taken back, and that each of its live
+	// pods has said since the notice that its work is saved.
+	Acknowledged bool
 	// HeldBy is what keeps a released pod from its node (Pod.Held), and which;
 	// empty: nothing is known.
 	HeldBy string

@@ -47,6 +47,7 @@ type Workload struct {
 	Allocation   *Allocation // nil while it waits
 	Nomination   *Nomination // the placement that is kept for it while its victims end; nil: none
 	Eviction     *Eviction   // not nil from the decision to take it back until it waits again
+	Notice       *Notice     // that the deadline of this run comes near (Checkpoint.Lead); nil: none was given
 	Finished     *End        // not nil when the end is on record
 	PodsReady    *bool       // what its PodsReady condition says of this run; nil: it was never ready
 	ReadySince   time.Time   // when the pods of this run were first all ready; zero: they were not

@@ -16,6 +16,13 @@ func (s *State) issue(plan batch.Plan) {
 			}
 		})
 	}
+	for _, d := range plan.Notify {
+		s.change(d.ID, func(_ *record, w *batch.Workload) {
+			if w.Allocation != nil {
+				w.Notice = &d.Notice
+			}
+		})
+	}
 	for _, d := range plan.Stop {
 		s.change(d.ID, func(_ *record, w *batch.Workload) {
 			if w.Eviction != nil && w.Eviction.Stopped.IsZero() {
@@ -88,7 +95,7 @@ func start(r *record, w *batch.Workload, d batch.StartDecision) {
 	r.held, r.refused, r.trusted = nil, "", false
 	w.Allocation = &d.Allocation
 	w.Promise, w.RequeueAfter, w.PodsReady, w.LastVerdict = time.Time{}, time.Time{}, nil, nil
-	w.Nomination, w.ReadySince = nil, time.Time{}
+	w.Nomination, w.ReadySince, w.Notice = nil, time.Time{}, nil
 	w.HeldBy, w.HeldSince, w.TakenBack = "", time.Time{}, ""
 }
 
@@ -101,7 +108,7 @@ func requeue(r *record, w *batch.Workload, d batch.RequeueDecision) {
 	if w.Eviction != nil {
 		w.TakenBack = w.Eviction.By
 	}
-	w.Allocation, w.Eviction = nil, nil
+	w.Allocation, w.Eviction, w.Notice = nil, nil, nil
 	w.HeldBy, w.HeldSince = "", time.Time{}
 	w.Promise, w.PodsReady, w.LastVerdict = time.Time{}, nil, nil
 	w.ReadySince = time.Time{}

@@ -85,6 +85,9 @@ func drawPod(t *rapid.T) batch.Pod {
 	if rapid.IntRange(0, 3).Draw(t, "deleting") == 0 {
 		p.GoneBy = drawTime(t, "gone by")
 	}
+	if rapid.IntRange(0, 5).Draw(t, "saved") == 0 {
+		p.CheckpointedAt = drawTime(t, "checkpointed at")
+	}
 	return p
 }
 

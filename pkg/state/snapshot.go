@@ -47,6 +47,7 @@ func (r *record) asStarted() *batch.Started {
 		Suspended: r.suspended(),
 	}
 	var held *pod
+	acknowledged := 0
 	for _, p := range r.pods { //order:any counts, and the first by name
 		switch {
 		case p.ghost:
@@ -54,6 +55,9 @@ func (r *record) asStarted() *batch.Started {
 			continue
 		case p.live():
 			st.Live++
+			if e := r.workload.Eviction; e != nil && !p.CheckpointedAt.Before(e.Time) {
+				acknowledged++
+			}
 		}
 		if p.Held != "" && (held == nil || p.Name < held.Name) {
 			held = p
@@ -66,6 +70,7 @@ func (r *record) asStarted() *batch.Started {
 		case batch.PodWaiting, batch.PodBound, batch.PodFailed:
 		}
 	}
+	st.Acknowledged = acknowledged > 0 && acknowledged == st.Live
 	if held != nil {
 		st.HeldBy = "pod " + held.Name + ": " + held.Held
 	}

@@ -94,6 +94,10 @@ func (r *record) noteOwner() {
 func (s *State) observeWorkload(seen batch.Workload) {
 	r := s.record(seen.ID)
 	s.uncountStray(r)
+	// Its pods may have been seen before it, and say so themselves.
+	for _, p := range r.pods { //order:any the latest
+		seen.CheckpointedAt = later(seen.CheckpointedAt, p.CheckpointedAt)
+	}
 	newer := 1
 	if r.workload != nil {
 		newer = compareProgress(&seen, r.workload)
@@ -163,7 +167,8 @@ func keepDecisions(seen, ours *batch.Workload) {
 	seen.Allocation, seen.Eviction, seen.Finished = ours.Allocation, ours.Eviction, ours.Finished
 	seen.Promise, seen.LastVerdict, seen.PodsReady = ours.Promise, ours.LastVerdict, ours.PodsReady
 	seen.HeldBy, seen.HeldSince, seen.TakenBack = ours.HeldBy, ours.HeldSince, ours.TakenBack
-	seen.Nomination, seen.ReadySince = ours.Nomination, ours.ReadySince
+	seen.Nomination, seen.ReadySince, seen.Notice = ours.Nomination, ours.ReadySince, ours.Notice
+	seen.CheckpointedAt = later(seen.CheckpointedAt, ours.CheckpointedAt)
 }
 
 // keepAnswers keeps what we have said of a workload at the same stage: it may
@@ -171,7 +176,8 @@ func keepDecisions(seen, ours *batch.Workload) {
 func keepAnswers(seen, ours *batch.Workload) {
 	seen.LastVerdict, seen.Promise = ours.LastVerdict, ours.Promise
 	seen.HeldBy, seen.HeldSince, seen.TakenBack = ours.HeldBy, ours.HeldSince, ours.TakenBack
-	seen.Nomination = ours.Nomination
+	seen.Nomination, seen.Notice = ours.Nomination, ours.Notice
+	seen.CheckpointedAt = later(seen.CheckpointedAt, ours.CheckpointedAt)
 	if ours.PodsReady != nil {
 		seen.PodsReady = ours.PodsReady
 	}
