@@ -28,6 +28,11 @@ type (
 	// QueueGone says that a ClusterQueue was deleted.
 	QueueGone struct{ Name QueueName }
 
+	// CohortObserved carries a Cohort as it is now.
+	CohortObserved struct{ Cohort Cohort }
+	// CohortGone says that a Cohort was deleted.
+	CohortGone struct{ Name CohortName }
+
 	// LocalQueueObserved carries a LocalQueue as it is now.
 	LocalQueueObserved struct{ LocalQueue LocalQueue }
 	// LocalQueueGone says that a LocalQueue was deleted.
@@ -116,6 +121,8 @@ func (PodObserved) isEvent()        {}
 func (PodGone) isEvent()            {}
 func (QueueObserved) isEvent()      {}
 func (QueueGone) isEvent()          {}
+func (CohortObserved) isEvent()     {}
+func (CohortGone) isEvent()         {}
 func (LocalQueueObserved) isEvent() {}
 func (LocalQueueGone) isEvent()     {}
 func (FlavorObserved) isEvent()     {}

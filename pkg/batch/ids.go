@@ -10,6 +10,9 @@ type WorkloadID string
 // QueueName is the name of a ClusterQueue.
 type QueueName string
 
+// CohortName is the name of a Cohort.
+type CohortName string
+
 // LocalQueueName identifies a LocalQueue: "namespace/name".
 type LocalQueueName string
 

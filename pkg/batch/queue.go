@@ -23,6 +23,9 @@ type Queue struct {
 	Tier       int32
 	Flavors    []FlavorName // in order of preference; none: all nodes
 
+	Cohort CohortName // the cohort that it is in; empty: none
+	Quotas Quotas
+
 	WalltimeDefault Walltime // 0: WalltimeMax, else Unlimited
 	WalltimeMax     Walltime // 0: none
 

@@ -19,6 +19,9 @@ const (
 	ReasonTopology Reason = "Topology"
 	// Ends when its victims are gone.
 	ReasonPreempting Reason = "Preempting"
+	// Ends when quota is freed, or changed.
+	ReasonQuotaExceeded  Reason = "QuotaExceeded"
+	ReasonBorrowingLimit Reason = "BorrowingLimit"
 	// Ends when nodes return.
 	ReasonNodesUnavailable Reason = "NodesUnavailable"
 	// Ends by itself or by its author.
@@ -44,7 +47,8 @@ const (
 // TakesPart says whether a workload with this reason has a place in the order.
 func (r Reason) TakesPart() bool {
 	switch r {
-	case ReasonPriority, ReasonResources, ReasonTopology, ReasonPreempting, ReasonNodesUnavailable, ReasonNotPlanned:
+	case ReasonPriority, ReasonResources, ReasonTopology, ReasonPreempting, ReasonNodesUnavailable, ReasonNotPlanned,
+		ReasonQuotaExceeded, ReasonBorrowingLimit:
 		return true
 	case ReasonHeld, ReasonRequeued, ReasonQueueStopped, ReasonQueueNotFound, ReasonAccessDenied,
 		ReasonNeverFits, ReasonWalltimeLimit, ReasonInvalidSpec,
@@ -87,6 +91,10 @@ type Facts struct {
 	// free now.
 	Resource          ResourceName
 	Need, Limit, Free Amount
+	// Cohort is whose quota decides, where that is not the queue's own; Used
+	// and Lent are what of that quota its own use, and others', take now.
+	Cohort     CohortName
+	Used, Lent Amount
 	// Bound is the field of the queue or of the policy that is in the way.
 	Bound string
 	// Ahead are the higher-ranked ones that are in the way, First of them and

@@ -8,11 +8,14 @@ type Snapshot struct {
 	Policy      Policy
 	Nodes       []*NodeView // by name
 	Queues      map[QueueName]*Queue
+	Cohorts     map[CohortName]*Cohort
 	LocalQueues map[LocalQueueName]*LocalQueue
 	Flavors     map[FlavorName]*Flavor
 	Namespaces  map[string]*Labels
 	Waiting     []*Waiting // by CompareRank
 	Started     []*Started // by ID
+	// Uses are what is taken of quotas, by workload; nil where nobody has any.
+	Uses []Use
 	// Fates are what is known of those that waiting work depends on, by index
 	// where they are members of an array; a name that is not known has none.
 	Fates map[DependencyName][]Fate

@@ -163,6 +163,9 @@ func sameObject(a, b batch.Event) bool {
 	case batch.QueueObserved:
 		b, ok := b.(batch.QueueObserved)
 		return ok && a.Queue.Name == b.Queue.Name
+	case batch.CohortObserved:
+		b, ok := b.(batch.CohortObserved)
+		return ok && a.Cohort.Name == b.Cohort.Name
 	case batch.LocalQueueObserved:
 		b, ok := b.(batch.LocalQueueObserved)
 		return ok && a.LocalQueue.Name == b.LocalQueue.Name

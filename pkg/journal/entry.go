@@ -61,6 +61,8 @@ func eventTypes() map[string]reflect.Type {
 		batch.QueueGone{},
 		batch.LocalQueueObserved{},
 		batch.LocalQueueGone{},
+		batch.CohortObserved{},
+		batch.CohortGone{},
 		batch.FlavorObserved{},
 		batch.FlavorGone{},
 		batch.NamespaceObserved{},

@@ -138,6 +138,11 @@ func (p *player) replaceIn(image core.Image) core.Image {
 			image.Queues[i] = e.Queue
 		}
 	}
+	for i, c := range image.Cohorts {
+		if e, ok := p.options.Replace(batch.CohortObserved{Cohort: c}).(batch.CohortObserved); ok {
+			image.Cohorts[i] = e.Cohort
+		}
+	}
 	for i, q := range image.LocalQueues {
 		if e, ok := p.options.Replace(batch.LocalQueueObserved{LocalQueue: q}).(batch.LocalQueueObserved); ok {
 			image.LocalQueues[i] = e.LocalQueue

@@ -22,6 +22,7 @@ func (s *State) recharge(r *record) {
 		}
 	}
 	r.charges = fresh
+	r.uses, r.used = nil, false
 }
 
 func sameCharge(a, b batch.Charge) bool {

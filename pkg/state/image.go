@@ -13,6 +13,7 @@ import (
 type Image struct {
 	Policy      batch.Policy
 	Queues      []batch.Queue
+	Cohorts     []batch.Cohort `json:",omitempty"`
 	LocalQueues []batch.LocalQueue
 	Flavors     []batch.Flavor
 	Namespaces  []NamespaceImage
@@ -58,6 +59,7 @@ func (s *State) Image() Image {
 	out := Image{
 		Policy:      s.policy,
 		Queues:      rowsOf(s.queues.rows),
+		Cohorts:     rowsOf(s.cohorts.rows),
 		LocalQueues: rowsOf(s.localQueues.rows),
 		Flavors:     rowsOf(s.flavors.rows),
 		Held:        slices.Clone(s.held),
@@ -105,6 +107,9 @@ func Restore(image Image) *State {
 	s.policy = image.Policy
 	for _, q := range image.Queues {
 		s.queues.set(q.Name, q)
+	}
+	for _, c := range image.Cohorts {
+		s.cohorts.set(c.Name, c)
 	}
 	for _, q := range image.LocalQueues {
 		s.localQueues.set(q.Name, q)

@@ -13,6 +13,7 @@ func (s *State) Snapshot() batch.Snapshot {
 		Policy:      s.policy,
 		Nodes:       s.refreshViews(),
 		Queues:      s.queues.frozen(),
+		Cohorts:     s.cohorts.frozen(),
 		LocalQueues: s.localQueues.frozen(),
 		Flavors:     s.flavors.frozen(),
 		Namespaces:  s.namespaces.frozen(),
@@ -29,6 +30,9 @@ func (s *State) Snapshot() batch.Snapshot {
 		return true
 	})
 	snapshot.Fates = s.fatesFor(&snapshot)
+	if s.hasQuotas() {
+		snapshot.Uses = s.uses()
+	}
 	return snapshot
 }
 

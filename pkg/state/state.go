@@ -20,6 +20,7 @@ const strayOwnersMax = 10_000
 type State struct {
 	policy      batch.Policy
 	queues      table[batch.QueueName, batch.Queue]
+	cohorts     table[batch.CohortName, batch.Cohort]
 	localQueues table[batch.LocalQueueName, batch.LocalQueue]
 	flavors     table[batch.FlavorName, batch.Flavor]
 	namespaces  table[string, batch.Labels]
@@ -73,7 +74,7 @@ func (s *State) Step(e batch.Event) {
 		s.dropPod(e)
 	case batch.PolicyObserved:
 		s.policy = e.Policy
-	case batch.QueueObserved, batch.QueueGone, batch.LocalQueueObserved, batch.LocalQueueGone,
+	case batch.QueueObserved, batch.QueueGone, batch.CohortObserved, batch.CohortGone, batch.LocalQueueObserved, batch.LocalQueueGone,
 		batch.FlavorObserved, batch.FlavorGone, batch.NamespaceObserved, batch.NamespaceGone:
 		s.stepTables(e)
 	case batch.WorkloadObserved:
@@ -100,6 +101,10 @@ func (s *State) stepTables(e batch.Event) {
 		s.queues.set(e.Queue.Name, e.Queue)
 	case batch.QueueGone:
 		s.queues.drop(e.Name)
+	case batch.CohortObserved:
+		s.cohorts.set(e.Cohort.Name, e.Cohort)
+	case batch.CohortGone:
+		s.cohorts.drop(e.Name)
 	case batch.LocalQueueObserved:
 		s.localQueues.set(e.LocalQueue.Name, e.LocalQueue)
 	case batch.LocalQueueGone:

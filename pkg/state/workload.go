@@ -28,6 +28,8 @@ type record struct {
 	refused string
 
 	charges map[batch.NodeName][]batch.Charge
+	uses    []batch.Use // of quota, as far as they are known
+	used    bool        // uses is what the charges make
 }
 
 func (s *State) record(id batch.WorkloadID) *record {

@@ -1,0 +1,198 @@
+package quota
+
+import (
+	"slices"
+
+	"github.com/berth-dev/berth/pkg/batch"
+)
+
+// stretch is a time in which what a queue may still take does not change.
+type stretch struct {
+	Span
+	free batch.Amount
+	used batch.Amount // by the queue itself
+}
+
+// walker goes through the stretches of one cell of a queue.
+type walker struct {
+	path  []int
+	lines []*line
+	steps []int
+	used  []batch.Amount
+}
+
+// walk calls a function with each stretch from a time on, in order, until it
+// says that it has seen enough.
+func (l *Ledger) walk(node, cell int, from Time, visit func(stretch) (enough bool)) {
+	var lines [depthUsual]*line
+	var steps [depthUsual]int
+	var used [depthUsual]batch.Amount
+	w := walker{path: l.tree.nodes[node].path, lines: lines[:0], steps: steps[:0], used: used[:0]}
+	from = max(from, l.from)
+	for _, i := range w.path {
+		is := l.line(i, cell)
+		w.lines, w.steps, w.used = append(w.lines, is), append(w.steps, is.step(from)), append(w.used, is.usedAt(from))
+	}
+	for at := from; at != Never; {
+		s := stretch{Span: Span{From: at, Till: w.border()}, free: l.tree.free(w.path, cell, w.used), used: w.used[0]}
+		if visit(s) {
+			return
+		}
+		at = s.Till
+		w.moveTo(at)
+	}
+}
+
+// border is when the next step begins on any line.
+func (w *walker) border() Time {
+	next := Never
+	for level, is := range w.lines {
+		next = min(next, is.end(w.steps[level]))
+	}
+	return next
+}
+
+func (w *walker) moveTo(at Time) {
+	for level, is := range w.lines {
+		if at != Never && is.end(w.steps[level]) == at {
+			w.steps[level]++
+			w.used[level] = is.used[w.steps[level]]
+		}
+	}
+}
+
+// Fits says whether there is room for a bill over all of a span.
+func (l *Ledger) Fits(b Bill, span Span) bool {
+	_, refused := l.refusedAt(b, span)
+	return !refused
+}
+
+// refusedAt finds an item of a bill for which there is no room in a span.
+func (l *Ledger) refusedAt(b Bill, span Span) (at Time, refused bool) {
+	for _, is := range b.items {
+		l.walk(b.node, is.cell, span.From, func(s stretch) bool {
+			at, refused = s.From, s.From < span.Till && s.free < is.amount
+			return refused || s.Till >= span.Till
+		})
+		if refused {
+			return at, true
+		}
+	}
+	return 0, false
+}
+
+// Borrows says whether a queue, with all of a bill added, has more than its
+// nominal quota of anything on it at any time of a span.
+func (l *Ledger) Borrows(b Bill, span Span) bool {
+	return slices.ContainsFunc(b.items, func(is item) bool {
+		more := false
+		nominal := l.tree.nodes[b.node].shares[is.cell].quota.Nominal
+		l.walk(b.node, is.cell, span.From, func(s stretch) bool {
+			more = s.From < span.Till && plus(s.used, is.amount) > nominal
+			return more || s.Till >= span.Till
+		})
+		return more
+	})
+}
+
+// Earliest is the first time in a span at which there is room for a bill, for a
+// number of seconds from then on; Never: for ever. False if there is none.
+func (l *Ledger) Earliest(b Bill, long Time, in Span) (Time, bool) {
+	start := max(in.From, l.from)
+	for moved := true; moved; {
+		moved = false
+		for _, is := range b.items {
+			at, ok := l.earliest(b.node, is, long, Span{From: start, Till: in.Till})
+			if !ok {
+				return 0, false
+			}
+			moved = moved || at > start
+			start = at
+		}
+	}
+	return start, start < in.Till
+}
+
+// earliest is Earliest for one item.
+func (l *Ledger) earliest(node int, is item, long Time, in Span) (start Time, ok bool) {
+	start = in.From
+	l.walk(node, is.cell, in.From, func(s stretch) bool {
+		if s.free < is.amount {
+			start = s.Till
+			return start >= in.Till
+		}
+		ok = s.Till == Never || (long != Never && s.Till-start >= long)
+		return ok
+	})
+	return start, ok && start < in.Till
+}
+
+// Gain is a time in which more is free of a cell than was, for the queues of
+// one tree.
+type Gain struct {
+	Span
+	root, cell int
+}
+
+// Gains are where a ledger has less used than another of the same tree had.
+func Gains(was, is *Ledger) []Gain {
+	if is == nil {
+		return nil
+	}
+	var gains []Gain
+	for node := range is.tree.nodes {
+		for cell := range is.tree.cells {
+			gains = append(gains, is.gains(was.line(node, cell), node, cell)...)
+		}
+	}
+	return gains
+}
+
+// gains are those of one line over what it was.
+func (l *Ledger) gains(was *line, node, cell int) (gains []Gain) {
+	is := l.line(node, cell)
+	if len(is.at) > 0 && len(is.at) == len(was.at) && &is.at[0] == &was.at[0] {
+		return nil
+	}
+	i, k := was.step(l.from), is.step(l.from)
+	for at := l.from; at != Never; {
+		till := min(was.end(i), is.end(k))
+		if is.usedIn(k) < was.usedIn(i) {
+			if n := len(gains); n > 0 && gains[n-1].Till == at {
+				gains[n-1].Till = till
+			} else {
+				gains = append(gains, Gain{Span: Span{From: at, Till: till}, root: l.tree.root(node), cell: cell})
+			}
+		}
+		at = till
+		if was.end(i) == at {
+			i++
+		}
+		if is.end(k) == at {
+			k++
+		}
+	}
+	return gains
+}
+
+// usedIn is what is used in a step.
+func (l *line) usedIn(i int) batch.Amount {
+	if len(l.at) == 0 {
+		return 0
+	}
+	return l.used[i]
+}
+
+// GainsOf are the gains of giving a bill back over a span.
+func (t *Tree) GainsOf(b Bill, span Span) []Gain {
+	var gains []Gain
+	for _, is := range b.items {
+		gains = append(gains, Gain{Span: span, root: t.root(b.node), cell: is.cell})
+	}
+	return gains
+}
+
+// Helps says whether a gain may make room for a bill.
+func (t *Tree) Helps(g Gain, b Bill) bool {
+	return !b.Free() && t.root(b.node) == g.root && slices.ContainsFunc(b.items, func(is item) bool { return is.cell == g.cell })
+}

@@ -1,0 +1,79 @@
+package state
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/berth-dev/berth/pkg/batch"
+)
+
+// hasQuotas says whether anybody has a quota. Where nobody has, what is used of
+// it is not worth working out.
+func (s *State) hasQuotas() bool {
+	for _, q := range s.queues.rows { //order:any any of them
+		if len(q.Quotas) > 0 {
+			return true
+		}
+	}
+	for _, c := range s.cohorts.rows { //order:any any of them
+		if len(c.Quotas) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// uses is what is taken of all quotas, by workload. What a workload takes of
+// its queue's quota is what it is charged for on the nodes: from its admission
+// until its pods are gone.
+func (s *State) uses() []batch.Use {
+	var all []batch.Use
+	for _, r := range s.records { //order:any sorted below
+		if len(r.charges) > 0 {
+			all = append(all, r.quotaUses()...)
+		}
+	}
+	slices.SortFunc(all, compareUses)
+	return all
+}
+
+func compareUses(a, b batch.Use) int {
+	return cmp.Or(cmp.Compare(a.By, b.By), cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.Flavor, b.Flavor),
+		a.Until.Compare(b.Until), compareBool(a.Exact, b.Exact))
+}
+
+// quotaUses sums the charges of a record, those that end together in one. They
+// are worked out once for each change.
+func (r *record) quotaUses() []batch.Use {
+	if r.used {
+		return r.uses
+	}
+	r.used = true
+	if r.workload != nil && r.workload.Allocation != nil {
+		a := r.workload.Allocation
+		for _, name := range slices.Sorted(maps.Keys(r.charges)) {
+			for _, c := range r.charges[name] {
+				r.addUse(batch.Use{Queue: a.Queue, Flavor: a.Flavor, Charge: c})
+			}
+		}
+	} else {
+		for _, p := range r.livePods() {
+			if p.Queue != "" {
+				r.addUse(batch.Use{Queue: p.Queue, Flavor: p.Flavor, Charge: p.charge(r.podsEnd())})
+			}
+		}
+	}
+	return r.uses
+}
+
+func (r *record) addUse(u batch.Use) {
+	for i := range r.uses {
+		known := &r.uses[i]
+		if known.Queue == u.Queue && known.Flavor == u.Flavor && known.Exact == u.Exact && known.Until.Equal(u.Until) {
+			known.Requests = known.Requests.Plus(u.Requests)
+			return
+		}
+	}
+	r.uses = append(r.uses, u)
+}
