@@ -20,6 +20,15 @@ func (r Resources) Plus(other Resources) Resources {
 	return sum
 }
 
+// Times returns n times the amounts; r is not changed.
+func (r Resources) Times(n int) Resources {
+	out := make(Resources, len(r))
+	for name, amount := range r { //order:any each by itself
+		out[name] = mulSafe(amount, Amount(n))
+	}
+	return out
+}
+
 // Max returns the larger amount of each resource; neither is changed.
 func (r Resources) Max(other Resources) Resources {
 	most := make(Resources, max(len(r), len(other)))

@@ -26,6 +26,8 @@ func reason(v batch.Verdict) string {
 		return resources(v)
 	case batch.ReasonTopology:
 		return topology(v)
+	case batch.ReasonQuotaExceeded, batch.ReasonBorrowingLimit:
+		return quotas(v)
 	case batch.ReasonNodesUnavailable:
 		return fmt.Sprintf("asks %s; %s%s would do but %s; it starts by itself once they return",
 			asked(f.Asked, f.Resource), count(f.NotReady+f.Tainted, "node"), where(f), unavailable(f))
@@ -214,6 +216,9 @@ func held(f batch.Facts) string {
 }
 
 func stopped(f batch.Facts) string {
+	if f.Bound == "Circle" {
+		return fmt.Sprintf("Cohort %s of ClusterQueue %s is above itself (%s); it starts by itself once an admin breaks the circle", f.Cohort, f.Queue, f.Text)
+	}
 	text := fmt.Sprintf("ClusterQueue %s is set to %s", f.Queue, f.Bound)
 	switch batch.QueueState(f.Bound) {
 	case batch.QueueDrain:
@@ -255,6 +260,8 @@ func neverWhy(f batch.Facts) string {
 		return fmt.Sprintf("%s room for %d of %d such pods, even when empty%s", allNodes(f), f.Limit, f.Need, short(f))
 	case "together":
 		return "its pod sets do not fit beside each other, even on empty nodes"
+	case "quota":
+		return beyondQuota(f)
 	case "flavors":
 		return fmt.Sprintf("none of the flavors of ClusterQueue %s exists", f.Queue)
 	case "size.maxNodes", "size.maxPods":

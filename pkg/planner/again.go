@@ -3,6 +3,7 @@ package planner
 import (
 	"slices"
 
+	"github.com/berth-dev/berth/pkg/quota"
 	"github.com/berth-dev/berth/pkg/timeline"
 )
 
@@ -91,13 +92,13 @@ func (t *trail) step(known **seen, is seen) {
 }
 
 // placeOf is the place that a look has found, with what keeps its nodes whole.
-func (p *pass) placeOf(l *timeline.Look) (timeline.Place, bool) {
+func placeOf(l *timeline.Look, bill quota.Bill) (stay, bool) {
 	if !l.Found {
-		return l.Place, false
+		return stay{}, false
 	}
 	place := l.Place
 	place.Seats = slices.Clip(place.Seats)
-	return p.keepWhole(l.Need.Sets, place), true
+	return stay{Place: keepWhole(l.Need.Sets, place), bill: bill}, true
 }
 
 // beginTrail begins the way through the order.
@@ -112,7 +113,7 @@ func (p *pass) beginTrail() {
 			known = append(known, &c.seen)
 		}
 	}
-	p.trail.follow(p.line, known)
+	p.trail.follow(p.line.nodes, known)
 }
 
 // lookAt is when a place is looked for, and in which way.
@@ -122,13 +123,17 @@ type lookAt struct {
 }
 
 // look asks for a place beside all that is on p.full.
-func (p *pass) look(c *contender, option int, l lookAt) (timeline.Place, bool) {
-	need := c.need(option)
+func (p *pass) look(c *contender, option int, l lookAt) (stay, bool) {
+	d := c.demand(option)
 	if l.how == asBefore {
-		return p.at(p.full, need, l.start) // not the way that is kept
+		return p.full.at(d, l.start) // not the way that is kept
 	}
-	c.looks = append(c.looks, p.trail.look(p.full, c.seen, question{option: option, need: need, at: l.start}))
-	return p.placeOf(&c.looks[len(c.looks)-1])
+	var look timeline.Look
+	if p.full.pays(d.bill, timeline.SpanOf(l.start, d.Long)) {
+		look = p.trail.look(p.full.nodes, c.seen, question{option: option, need: d.Need, at: l.start})
+	} // else the nodes are not asked, and nothing is known of them
+	c.looks = append(c.looks, look)
+	return placeOf(&look, d.bill)
 }
 
 // step notes what the way through the order has found for a contender.
@@ -136,9 +141,9 @@ func (p *pass) step(c *contender) {
 	is := seen{looks: c.looks}
 	c.looks = nil
 	if c.placed() {
-		is.place = c.place
+		is.place = c.place.Place
 		if is.looks == nil && c.option == 0 {
-			is.looks = []timeline.Look{p.full.Noted(c.need(0), seatsAlone(c.place))}
+			is.looks = []timeline.Look{p.full.nodes.Noted(c.demand(0).Need, seatsAlone(c.place.Place))}
 		}
 	}
 	p.trail.step(&c.seen, is)
@@ -157,14 +162,20 @@ func (p *pass) stepOver(c *contender) {
 type stuck struct {
 	known  bool
 	placed bool
-	place  timeline.Place // its own
-	read   int            // gains up to here do not help it
-	round  int            // at whose end that was so
+	place  stay // its own
+	read   int  // gains of nodes up to here do not help it
+	round  int  // at whose end that was so
+
+	freed  int  // gains of quotas up to here do not help it
+	unpaid bool // quota may have been in the way, not the nodes alone
 }
 
 // giveBack gives a place back, and notes who may gain by it.
-func (p *pass) giveBack(place timeline.Place) {
-	p.full.Release(place)
+func (p *pass) giveBack(place stay) {
+	p.full.release(place)
+	if !place.bill.Free() {
+		p.freed = append(p.freed, p.tree.GainsOf(place.bill, payTime(place.Span))...)
+	}
 	for _, s := range place.Seats {
 		p.gains = append(p.gains, timeline.Gain{Span: place.Span, Node: s.Node})
 	}
@@ -179,7 +190,8 @@ func (p *pass) stick(c *contender) {
 	if len(c.records) > 1 || p.turns() != nil || slices.ContainsFunc(c.options, func(o option) bool { return len(o.sets) != 1 }) {
 		return
 	}
-	c.stuck = stuck{known: true, placed: c.placed(), place: c.place, read: len(p.gainsOf(c))}
+	c.stuck = stuck{known: true, placed: c.placed(), place: c.place, read: len(p.gainsOf(c)),
+		freed: len(p.freed), unpaid: p.unpaid(c)}
 }
 
 // sticks says whether there is still no earlier start for a contender.
@@ -196,8 +208,41 @@ func (p *pass) sticks(c *contender) bool {
 			return false
 		}
 	}
-	k.read = len(gains)
+	if k.unpaid && slices.ContainsFunc(p.freed[k.freed:], func(g quota.Gain) bool { return p.relieves(c, g) }) {
+		k.known = false
+		return false
+	}
+	k.read, k.freed = len(gains), len(p.freed)
 	return true
+}
+
+// unpaid says whether quota may keep a contender from an earlier start: then
+// quota that is freed may help it. Else the nodes alone do, and will until they
+// have more room.
+func (p *pass) unpaid(c *contender) bool {
+	in := timeline.Span{From: p.from, Till: timeline.Never}
+	if c.placed() {
+		in.Till = c.start() // from then on its own hold has paid
+	}
+	return in.From < in.Till && slices.ContainsFunc(c.options, func(o option) bool { return !p.full.pays(o.bill, in) })
+}
+
+// relieves says whether a contender could begin earlier by quota that is freed.
+func (p *pass) relieves(c *contender, g quota.Gain) bool {
+	in := timeline.Span{From: p.from, Till: timeline.Time(g.Till)}
+	if c.placed() {
+		in.Till = min(in.Till, c.start())
+	}
+	if c.long != timeline.Forever {
+		in.From = max(in.From, timeline.Time(g.From)-timeline.Time(c.long)+1)
+	}
+	return in.From < in.Till && slices.ContainsFunc(c.options, func(o option) bool {
+		if !p.tree.Helps(g, o.bill) {
+			return false
+		}
+		_, ok := p.full.ledger.Earliest(o.bill, 1, payTime(in))
+		return ok
+	})
 }
 
 // gainsOf are the gains that have room for a pod of a contender's kind.
@@ -209,7 +254,7 @@ func (p *pass) gainsOf(c *contender) []timeline.Gain {
 		p.gainsOfKind[kind] = known
 	}
 	for _, g := range p.gains[known.read:] {
-		if slices.ContainsFunc(kind.options, func(o option) bool { return p.full.Opens(g.Node, o.sets[0].Each, g.Span) }) {
+		if slices.ContainsFunc(kind.options, func(o option) bool { return p.full.nodes.Opens(g.Node, o.sets[0].Each, g.Span) }) {
 			known.gains = append(known.gains, g)
 		}
 	}
@@ -237,7 +282,7 @@ func (p *pass) helps(c *contender, g timeline.Gain) bool {
 	}
 	in.Till = min(in.Till, g.Till)
 	return in.From < in.Till && slices.ContainsFunc(c.options, func(o option) bool {
-		return p.full.Begins(&o.sets[0], c.long, g.Node, in)
+		return p.full.nodes.Begins(&o.sets[0], c.long, g.Node, in)
 	})
 }
 
@@ -245,11 +290,12 @@ func (p *pass) helps(c *contender, g timeline.Gain) bool {
 // the last one ended may help somebody.
 func (p *pass) regain(waiting []*contender) {
 	if p.settled != nil {
-		p.gains = append(p.gains, timeline.Gains(p.settled, p.full)...)
+		p.gains = append(p.gains, timeline.Gains(p.settled.nodes, p.full.nodes)...)
+		p.freed = append(p.freed, quota.Gains(p.settled.ledger, p.full.ledger)...)
 	}
 	for _, c := range waiting {
 		if !c.fresh {
-			c.stuck.read = 0
+			c.stuck.read, c.stuck.freed = 0, 0
 			c.stuck.known = c.stuck.known && c.stuck.round == p.filled
 		}
 		c.fresh = false

@@ -21,7 +21,7 @@ const roundsMax = 32
 // promise in the next. So the next plan, which begins with what this one
 // leaves, has nothing to change.
 func (p *pass) backfill() {
-	p.line = p.fleet.line
+	p.line = p.newBoard()
 	p.full = p.line
 	for {
 		if p.Policy.Backfill == batch.BackfillNone {
@@ -102,22 +102,21 @@ func (p *pass) startNow(c *contender) bool {
 	if old.at != nil {
 		p.giveBack(old.place)
 	}
-	for i := range c.options {
-		if place, ok := p.longest(c, i); ok {
-			c.settle(i, place)
-			c.grown, c.started, p.begun[c.workload().ID] = true, true, true
-			c.place, _ = p.grown(c)
-			p.full.Hold(c.place)
-			if p.line != p.full {
-				p.line.Hold(c.place)
-			}
-			return true
+	option, place, ok := p.full.firstOf(c, func(i int) (stay, bool) { return p.longest(c, i) })
+	if !ok {
+		if old.at != nil {
+			p.full.hold(old.place)
 		}
+		return false
 	}
-	if old.at != nil {
-		p.full.Hold(old.place)
+	c.settle(option, place)
+	c.grown, c.started, p.begun[c.workload().ID] = true, true, true
+	c.place, _ = p.grown(c)
+	p.full.hold(c.place)
+	if p.line != p.full {
+		p.line.hold(c.place)
 	}
-	return false
+	return true
 }
 
 // round plans once in order and then lets each move earlier into what nobody
@@ -161,7 +160,7 @@ func (p *pass) begin(c *contender) bool {
 		return false
 	}
 	c.started, p.begun[c.workload().ID] = true, true
-	p.line.Hold(c.place)
+	p.line.hold(c.place)
 	return true
 }
 
@@ -223,7 +222,7 @@ const (
 // place goes through the order once. It returns the contenders that may be
 // planned, and says whether all promises were kept.
 func (p *pass) place(how manner) (planned []*contender, kept bool) {
-	p.full, p.gains, p.gainsOfKind = p.line.Clone(), nil, map[*kind]*kindGains{}
+	p.full, p.gains, p.freed, p.gainsOfKind = p.line.clone(), nil, nil, map[*kind]*kindGains{}
 	if how == afresh {
 		p.beginTrail()
 	}
@@ -329,19 +328,17 @@ func (p *pass) keep(c *contender, how manner, from timeline.Time) bool {
 	if start < from || start >= c.within(timeline.Span{Till: timeline.Never}).Till {
 		return false
 	}
-	if how == asBefore && c.kept != nil && c.kept.record == c && c.kept.place.From == start && p.full.Fits(c.kept.place) {
+	if how == asBefore && c.kept != nil && c.kept.record == c && c.kept.place.From == start && p.full.fits(c.kept.place) {
 		c.settle(c.kept.option, c.kept.place)
-		p.full.Hold(c.place)
+		p.full.hold(c.place)
 		return true
 	}
-	for i := range c.options {
-		if place, ok := p.look(c, i, lookAt{start: start, how: how}); ok {
-			c.settle(i, place)
-			p.full.Hold(place)
-			return true
-		}
+	option, place, ok := p.full.firstOf(c, func(i int) (stay, bool) { return p.look(c, i, lookAt{start: start, how: how}) })
+	if ok {
+		c.settle(option, place)
+		p.full.hold(place)
 	}
-	return false
+	return ok
 }
 
 // markBackfilled marks those that start although a higher-ranked workload that

@@ -4,6 +4,7 @@ import (
 	"maps"
 
 	"github.com/berth-dev/berth/pkg/batch"
+	"github.com/berth-dev/berth/pkg/quota"
 	"github.com/berth-dev/berth/pkg/timeline"
 )
 
@@ -15,12 +16,13 @@ type carry struct {
 	known
 	views     []*batch.NodeView
 	flavors   map[batch.FlavorName]*batch.Flavor
+	tree      *quota.Tree
 	line      *timeline.Timeline // what runs or starts
 	ends      []timeline.Time
 	uncertain *timeline.Nodes // where line may not be what the views say
 	trail     trail
 	byStart   [ordersMax]trail
-	settled   *timeline.Timeline
+	settled   *board
 	records   map[recordKey]memory
 }
 
@@ -42,7 +44,7 @@ type memory struct {
 // whole nodes are asked for, too much depends on who asks.
 func (p *pass) pickUp() {
 	left, ok := p.Carried.Value().(*carry)
-	if !ok || left.whole >= 0 || p.someWhole() || len(left.views) != len(p.Nodes) || left.line.Begin() > p.from || !maps.Equal(left.flavors, p.Flavors) {
+	if !ok || left.whole >= 0 || p.someWhole() || len(left.views) != len(p.Nodes) || left.line.Begin() > p.from || !maps.Equal(left.flavors, p.Flavors) || !left.tree.Equal(p.tree) {
 		return
 	}
 	for i, view := range p.Nodes {
@@ -73,12 +75,12 @@ func (p *pass) recollect(c *contender) {
 func (p *pass) leave() {
 	left := &carry{
 		known: p.fleet.known, views: p.Nodes, flavors: p.Flavors,
-		line: p.line, ends: p.fleet.ends, uncertain: p.fleet.uncertain,
+		tree: p.tree, line: p.line.nodes, ends: p.fleet.ends, uncertain: p.fleet.uncertain,
 		trail: p.trail, byStart: p.byStart, settled: p.settled, records: map[recordKey]memory{},
 	}
 	for _, c := range p.order {
 		if c.started {
-			left.uncertain.AddPlace(c.place)
+			left.uncertain.AddPlace(c.place.Place)
 			continue
 		}
 		if c.stuck.round != p.filled {
@@ -100,7 +102,8 @@ func (p *pass) leave() {
 		}
 	}
 	if left.settled != nil {
-		left.settled.Freeze()
+		left.settled.nodes.Freeze()
+		left.settled.ledger.Freeze()
 	}
 	p.plan.Carried = batch.Carry(left)
 }

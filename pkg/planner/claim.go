@@ -26,7 +26,7 @@ type claim struct {
 	// What was found: a place in one of the options of one of the records.
 	at     *contender // nil: none
 	option int
-	place  timeline.Place
+	place  stay
 	via    batch.Via
 }
 
@@ -57,7 +57,7 @@ type contender struct {
 type kept struct {
 	record *contender
 	option int
-	place  timeline.Place
+	place  stay
 }
 
 func (k *claim) workload() *batch.Workload { return k.waiting.Workload }
@@ -90,12 +90,13 @@ func (c *contender) plannable() bool { return c.bound == "" && !c.key.shape.abse
 // isLast says whether no record of the claim comes after this one.
 func (c *contender) isLast() bool { return c.records[len(c.records)-1] == c }
 
-func (c *contender) settle(option int, place timeline.Place) {
+func (c *contender) settle(option int, place stay) {
 	c.at, c.option, c.place = c, option, place
 }
 
-func (c *contender) need(option int) timeline.Need {
-	return timeline.Need{Sets: c.options[option].sets, Long: c.long}
+func (c *contender) demand(option int) demand {
+	o := &c.options[option]
+	return demand{Need: timeline.Need{Sets: o.sets, Long: c.long}, bill: o.bill}
 }
 
 // within is the part of a span in which a start leaves time for the whole run.

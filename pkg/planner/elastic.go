@@ -38,7 +38,7 @@ func (p *pass) growAll(planned []*contender) {
 			place, _ = p.grown(c)
 		}
 		c.place = place
-		p.full.Hold(place)
+		p.full.hold(place)
 	}
 }
 
@@ -55,7 +55,7 @@ func (p *pass) loosen(lower []*contender, grows *claim) {
 // grown is the place of an elastic claim that starts, with the most pods that
 // fit beside all that is on p.full, where its own place is not; and whether
 // these are as many as it takes at most.
-func (p *pass) grown(c *contender) (place timeline.Place, most bool) {
+func (p *pass) grown(c *contender) (place stay, most bool) {
 	place, most = c.place, true
 	if !c.elastic() {
 		return place, true
@@ -71,8 +71,9 @@ func (p *pass) grown(c *contender) (place timeline.Place, most bool) {
 		low, high := need.Sets[i].Pods, room+1
 		for high-low > 1 { // low fits, high does not
 			need.Sets[i].Pods = low + (high-low)/2
-			larger, ok := p.at(p.full, need, p.from)
-			if ok && within(nodesOf(larger), c.queue) {
+			need.bill = p.billOf(c.queue, c.options[c.option].flavor, sets, func(set int) int { return need.Sets[set].Pods })
+			larger, ok := p.full.at(need, p.from)
+			if ok && within(nodesOf(larger.Place), c.queue) {
 				low, place = need.Sets[i].Pods, larger
 			} else {
 				high = need.Sets[i].Pods
@@ -93,8 +94,8 @@ func podsIn(sets []timeline.Set) int {
 }
 
 // needOf is what a claim needs for a run of another length than planned.
-func (c *contender) needOf(span timeline.Span, option int) timeline.Need {
-	need := c.need(option)
+func (c *contender) needOf(span timeline.Span, option int) demand {
+	need := c.demand(option)
 	if span.Till == timeline.Never {
 		need.Long = timeline.Forever
 	} else {

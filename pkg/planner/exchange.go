@@ -36,7 +36,7 @@ func (p *pass) exchangeAlike(group []*contender) {
 	}
 	type slot struct {
 		option int
-		place  timeline.Place
+		place  stay
 		stuck  stuck
 	}
 	sorted := make([]slot, len(group))

@@ -85,7 +85,8 @@ func (p *pass) anyRoom(c *contender) bool {
 	return slices.ContainsFunc(c.options, func(o option) bool {
 		one := o.sets[0]
 		one.Pods = 1
-		_, ok := p.full.At(timeline.Need{Sets: []timeline.Set{one}, Long: 1}, p.from)
+		bill := p.billOf(c.queue, o.flavor, c.workload().PodSets, func(int) int { return 1 })
+		_, ok := p.full.at(demand{Need: timeline.Need{Sets: []timeline.Set{one}, Long: 1}, bill: bill}, p.from)
 		return ok
 	})
 }
@@ -110,7 +111,7 @@ func (p *pass) earliest(c *contender, s seating) {
 		p.lower(s.floors, c.place)
 	}
 	c.settle(option, place)
-	p.full.Hold(place)
+	p.full.hold(place)
 	p.stick(c)
 	c.fresh = true
 }
@@ -213,12 +214,12 @@ func (p *pass) move(c *contender, s seating) bool {
 		option, place, ok = p.sooner(c, nil, in)
 	}
 	if !ok {
-		p.full.Hold(old.place)
+		p.full.hold(old.place)
 		p.stick(c)
 		return false
 	}
 	c.settle(option, place)
-	p.full.Hold(place)
+	p.full.hold(place)
 	if old.at != nil {
 		p.lower(s.floors, old.place)
 	}
@@ -232,21 +233,21 @@ func (p *pass) shorten(c *contender, f floors) bool {
 	if old.at != nil {
 		p.giveBack(old.place)
 	}
-	var best timeline.Place
+	var best stay
 	option := -1
 	for i := range c.options {
-		if place, ok := p.longest(c, i); ok && place.Till > best.Till {
+		if place, ok := p.longest(c, i); ok && (option < 0 || place.Till > best.Till || (place.Till == best.Till && p.full.borrows(best) && !p.full.borrows(place))) {
 			option, best = i, place
 		}
 	}
 	if option < 0 {
 		if old.at != nil {
-			p.full.Hold(old.place)
+			p.full.hold(old.place)
 		}
 		return false
 	}
 	c.settle(option, best)
-	p.full.Hold(best)
+	p.full.hold(best)
 	if old.at != nil {
 		p.lower(f, old.place)
 	}
@@ -255,29 +256,42 @@ func (p *pass) shorten(c *contender, f floors) bool {
 
 // sooner is the earliest place in a span, beside all holds. Floors are nil
 // where they would not hold.
-func (p *pass) sooner(c *contender, f floors, in timeline.Span) (option int, place timeline.Place, ok bool) {
+func (p *pass) sooner(c *contender, f floors, in timeline.Span) (option int, place stay, ok bool) {
 	for i := range c.options {
 		known := max(p.from, f.under(c, i))
 		from := max(in.From, known)
 		if from >= in.Till {
 			continue
 		}
-		earlier, found := p.full.Earliest(c.need(i), from, in.Till)
+		earlier, found := p.full.earliest(c.demand(i), timeline.Span{From: from, Till: in.Till})
 		if found {
-			earlier = p.keepWhole(c.options[i].sets, earlier)
 			option, place, ok, in.Till = i, earlier, true, earlier.From
 		}
 		if f != nil && in.From <= known {
 			f.raise(c, i, in.Till)
 		}
 	}
+	if ok && p.full.borrows(place) {
+		option, place = p.withoutLoan(c, option, place)
+	}
 	return option, place, ok
+}
+
+// withoutLoan finds an option after one that borrows in which nothing need be
+// borrowed for the same start; those before it have none as early.
+func (p *pass) withoutLoan(c *contender, option int, loan stay) (int, stay) {
+	for i := option + 1; i < len(c.options); i++ {
+		if own, ok := p.full.at(c.demand(i), loan.From); ok && !p.full.borrows(own) {
+			return i, own
+		}
+	}
+	return option, loan
 }
 
 // lower takes into account that a place was given back: a run that would use
 // it may now begin as early as its length before it. Where no pod of a request
 // fits into what was given back, nothing has changed for it.
-func (p *pass) lower(f floors, given timeline.Place) {
+func (p *pass) lower(f floors, given stay) {
 	for key, known := range f { //order:any each by itself
 		if !p.opens(key, given) {
 			continue
@@ -293,16 +307,23 @@ func (p *pass) lower(f floors, given timeline.Place) {
 }
 
 // opens says whether a pod of a kind fits anywhere into a place.
-func (p *pass) opens(key floorKey, given timeline.Place) bool {
-	each := key.kind.options[key.option].sets[0].Each
-	return slices.ContainsFunc(given.Seats, func(s timeline.Seat) bool { return p.full.Opens(s.Node, each, given.Span) })
+func (p *pass) opens(key floorKey, given stay) bool {
+	o := &key.kind.options[key.option]
+	if !o.bill.Free() && p.tree.Meets(o.bill, given.bill) {
+		return true
+	}
+	each := o.sets[0].Each
+	return slices.ContainsFunc(given.Seats, func(s timeline.Seat) bool { return p.full.nodes.Opens(s.Node, each, given.Span) })
 }
 
 // ownHelps says whether a contender's own hold may be in its way: only if one
 // of its nodes has room just before it.
 func (p *pass) ownHelps(c *contender) bool {
 	just := timeline.Span{From: c.start() - 1, Till: c.start()}
+	if bill := c.place.bill; !bill.Free() {
+		return p.full.pays(bill, just) // its own quota is in its way on any nodes
+	}
 	return slices.ContainsFunc(c.place.Seats, func(s timeline.Seat) bool {
-		return p.full.Free(s.Node, just).PodsUpTo(s.Each, 1) > 0
+		return p.full.nodes.Free(s.Node, just).PodsUpTo(s.Each, 1) > 0
 	})
 }

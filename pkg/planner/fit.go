@@ -5,11 +5,13 @@ import (
 	"slices"
 
 	"github.com/berth-dev/berth/pkg/batch"
+	"github.com/berth-dev/berth/pkg/quota"
 	"github.com/berth-dev/berth/pkg/timeline"
 )
 
 // request is what is asked of a queue.
 type request struct {
+	shape string
 	sets  []batch.PodSet
 	queue *batch.Queue
 	whole bool // whole nodes
@@ -33,6 +35,7 @@ type kind struct{ options []option }
 type option struct {
 	flavor batch.FlavorName
 	sets   []timeline.Set
+	bill   quota.Bill
 }
 
 // needKey tells apart what the timeline may be asked.
@@ -78,26 +81,26 @@ func (p *pass) contender(k *claim, q *batch.Queue) (*contender, batch.Verdict) {
 }
 
 func (p *pass) shape(w *batch.Waiting, q *batch.Queue) *shape {
-	key := shapeKey{shape: w.Shape, door: p.fleet.door(q), whole: wantsWhole(w.Workload, q)}
+	key := shapeKey{shape: w.Shape, door: p.fleet.door(q), payer: p.fleet.payer(q), whole: wantsWhole(w.Workload, q)}
 	s, ok := again(p.fleet.shapes, p.fleet.before.shapes, key)
 	if !ok {
-		s = p.newShape(request{sets: w.Workload.PodSets, queue: q, whole: key.whole})
+		s = p.newShape(request{shape: w.Shape, sets: w.Workload.PodSets, queue: q, whole: key.whole})
 		s.pods, s.whole = podsOf(w.Workload.PodSets), key.whole
-		s.kind = p.fleet.kindOf(s, w.Workload.PodSets, key.whole)
+		s.kind = p.fleet.kindOf(s, request{sets: w.Workload.PodSets, queue: q, whole: key.whole})
 		p.fleet.shapes[key] = s
 	}
 	return s
 }
 
 // kindOf finds the kind of a shape. Which flavors could do is part of it: a
-// larger gang may not fit everywhere.
-func (f *fleet) kindOf(s *shape, sets []batch.PodSet, whole bool) *kind {
-	if len(sets) != 1 {
+// larger gang may not fit everywhere. So is whose quota is asked.
+func (f *fleet) kindOf(s *shape, r request) *kind {
+	if len(r.sets) != 1 {
 		return &kind{options: s.options}
 	}
-	one := sets[0]
+	one := r.sets[0]
 	one.Count, one.MinCount = 1, 0
-	key := shapeKey{shape: batch.Shape([]batch.PodSet{one}), whole: whole}
+	key := shapeKey{shape: batch.Shape([]batch.PodSet{one}), whole: r.whole, payer: f.payer(r.queue)}
 	for _, o := range s.options {
 		key.door += fmt.Sprintf("%q ", o.flavor)
 	}
@@ -123,11 +126,13 @@ func (p *pass) newShape(r request) *shape {
 	s := &shape{}
 	var best attempts
 	for _, a := range p.tryFlavors(r) {
+		bill := p.billOf(q, a.flavor, sets, func(set int) int { return sets[set].Least() })
 		switch {
 		case a.fitsAll && !within(a.nodes, q):
 			best.outside = first(best.outside, a)
+		case a.fitsAll && p.beyondQuota(q, bill, &best):
 		case a.fits:
-			s.options = append(s.options, option{flavor: a.flavor, sets: a.usable})
+			s.options = append(s.options, option{flavor: a.flavor, sets: a.usable, bill: bill})
 		case a.fitsAll:
 			best.absent = first(best.absent, a)
 		default:
@@ -140,6 +145,8 @@ func (p *pass) newShape(r request) *shape {
 		s.absent, s.facts = true, best.absent.facts
 	case best.outside != nil:
 		s.never = outOfBounds(sets, q, best.outside.nodes)
+	case best.beyond != nil:
+		s.never = beyond(sets, best.beyond)
 	default:
 		s.never = p.neverFits(sets, q, best.closest)
 	}
@@ -147,20 +154,37 @@ func (p *pass) newShape(r request) *shape {
 }
 
 // attempts are the first of each kind that failed.
-type attempts struct{ absent, outside, closest *attempt }
+type attempts struct {
+	absent, outside, closest *attempt
+	beyond                   *quota.Refusal
+}
 
 // tryFlavors tries all flavors of a queue that exist, in order.
 func (p *pass) tryFlavors(r request) []*attempt {
 	if len(r.queue.Flavors) == 0 {
-		return []*attempt{p.try(r, nil)}
+		return []*attempt{p.tryOnce(r, nil)}
 	}
 	var all []*attempt
 	for _, name := range r.queue.Flavors {
 		if flavor, ok := p.Flavors[name]; ok {
-			all = append(all, p.try(r, flavor))
+			all = append(all, p.tryOnce(r, flavor))
 		}
 	}
 	return all
+}
+
+// tryOnce tries, unless that is known from another queue.
+func (p *pass) tryOnce(r request, flavor *batch.Flavor) *attempt {
+	key := shapeKey{shape: r.shape, whole: r.whole}
+	if flavor != nil {
+		key.door = string(flavor.Name)
+	}
+	a, ok := again(p.fleet.tries, p.fleet.before.tries, key)
+	if !ok {
+		a = p.try(r, flavor)
+		p.fleet.tries[key] = a
+	}
+	return a
 }
 
 func outOfBounds(sets []batch.PodSet, q *batch.Queue, nodes int) batch.Verdict {
@@ -229,7 +253,7 @@ func (p *pass) try(r request, flavor *batch.Flavor) *attempt {
 		return a
 	}
 	if _, a.fits = p.fleet.vacant().At(usable, p.from); !a.fits {
-		a.facts = batch.Facts{Queue: r.queue.Name, Flavor: a.flavor, Asked: asks(r.sets)}
+		a.facts = batch.Facts{Flavor: a.flavor, Asked: asks(r.sets)}
 		p.countAway(a)
 	}
 	return a

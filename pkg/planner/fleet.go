@@ -7,12 +7,14 @@ import (
 	"time"
 
 	"github.com/berth-dev/berth/pkg/batch"
+	"github.com/berth-dev/berth/pkg/quota"
 	"github.com/berth-dev/berth/pkg/timeline"
 )
 
 // fleet is the nodes as the timeline needs them.
 type fleet struct {
 	known
+	tree  *quota.Tree
 	empty *timeline.Timeline // a clone of known.bare to ask, once it is needed
 	line  *timeline.Timeline // with what runs
 	doors map[batch.QueueName]string
@@ -40,6 +42,7 @@ type known struct {
 	masks  map[maskKey]*mask
 	shapes map[shapeKey]*shape
 	kinds  map[shapeKey]*kind
+	tries  map[shapeKey]*attempt // door: the flavor
 }
 
 type maskKey struct {
@@ -57,6 +60,7 @@ type mask struct {
 type shapeKey struct {
 	shape string
 	door  string
+	payer batch.QueueName // whose quota is asked; empty: nobody's
 	whole bool
 }
 
@@ -68,6 +72,15 @@ func (f *fleet) door(q *batch.Queue) string {
 	text := fmt.Sprintf("%q %d %d %d", q.Flavors, q.MinNodes, q.MaxNodes, q.MaxPods)
 	f.doors[q.Name] = text
 	return text
+}
+
+// payer is the queue whose quota its work takes; empty: the nodes alone bound
+// it. What is known of its work is not shared with other queues.
+func (f *fleet) payer(q *batch.Queue) batch.QueueName {
+	if f.tree.Has(q.Name) {
+		return q.Name
+	}
+	return ""
 }
 
 // again finds what is known, or was: what nobody asks for any more is
@@ -85,7 +98,7 @@ func again[K comparable, V any](now, before map[K]V, key K) (V, bool) {
 // newFleet puts all nodes, and what sits on them, on a timeline. Nodes on which
 // nothing has changed since the plan before are taken from there.
 func newFleet(p *pass) *fleet {
-	f := &fleet{doors: map[batch.QueueName]string{}, uncertain: timeline.NewNodes(len(p.Nodes))}
+	f := &fleet{tree: p.tree, doors: map[batch.QueueName]string{}, uncertain: timeline.NewNodes(len(p.Nodes))}
 	if p.carried != nil {
 		f.known, f.before = p.carried.known, p.carried.known
 		f.line = p.carried.line.Since(p.from)
@@ -95,7 +108,7 @@ func newFleet(p *pass) *fleet {
 		f.line = f.bare.Clone()
 		f.ends = make([]timeline.Time, len(p.Nodes))
 	}
-	f.masks, f.shapes, f.kinds = map[maskKey]*mask{}, map[shapeKey]*shape{}, map[shapeKey]*kind{}
+	f.masks, f.shapes, f.kinds, f.tries = map[maskKey]*mask{}, map[shapeKey]*shape{}, map[shapeKey]*kind{}, map[shapeKey]*attempt{}
 	f.doubt(p)
 	first := timeline.Never
 	for i, view := range p.Nodes {
@@ -161,15 +174,7 @@ func (f *fleet) charge(p *pass, node int) {
 		if c.Over(p.now) || p.leaving[c.By] {
 			continue
 		}
-		end := c.End(p.now)
-		if p.evicting[c.By] {
-			soon := batch.Charge{Until: batch.AnyMoment()}
-			end = soon.End(p.now)
-		}
-		till := timeline.Never
-		if !end.IsZero() {
-			till = secondOf(end)
-		}
+		till := p.endOf(c)
 		f.ends[node] = min(f.ends[node], till)
 		takes := f.catalog.Vector(c.Requests)
 		f.chargeWhole(takes, c.By)

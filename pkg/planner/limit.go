@@ -85,23 +85,23 @@ func (c *contender) capped(now timeline.Time) timeline.Long {
 
 // longest finds a place for a start now beside all that is on p.full, with the
 // longest limit of those that the claim accepts.
-func (p *pass) longest(c *contender, option int) (best timeline.Place, ok bool) {
-	need := c.need(option)
+func (p *pass) longest(c *contender, option int) (best stay, ok bool) {
+	need := c.demand(option)
 	need.Long = c.capped(p.from)
 	if need.Long < c.key.least {
-		return timeline.Place{}, false
+		return stay{}, false
 	}
-	if best, ok = p.at(p.full, need, p.from); ok || need.Long == c.key.least {
+	if best, ok = p.full.at(need, p.from); ok || need.Long == c.key.least {
 		return best, ok
 	}
 	low, high := c.key.least, min(need.Long, limitMax)
 	need.Long = low
-	if best, ok = p.at(p.full, need, p.from); !ok {
-		return timeline.Place{}, false
+	if best, ok = p.full.at(need, p.from); !ok {
+		return stay{}, false
 	}
 	for high-low > 1 { // low fits, high does not
 		need.Long = low + (high-low)/2
-		if place, ok := p.at(p.full, need, p.from); ok {
+		if place, ok := p.full.at(need, p.from); ok {
 			low, best = need.Long, place
 		} else {
 			high = need.Long

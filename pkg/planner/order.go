@@ -193,6 +193,9 @@ func (p *pass) gate(w *batch.Workload, q *batch.Queue) batch.Verdict {
 			return verdictOf(batch.ReasonAccessDenied, batch.Facts{Queue: q.Name, Text: w.Namespace})
 		}
 	}
+	if v, circle := p.cutOff(q); circle {
+		return v
+	}
 	late := !q.StateSince.IsZero() && w.QueuedAt.After(q.StateSince)
 	stopped := false
 	switch q.State {

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/berth-dev/berth/pkg/batch"
+	"github.com/berth-dev/berth/pkg/quota"
 	"github.com/berth-dev/berth/pkg/timeline"
 )
 
@@ -28,6 +29,7 @@ type pass struct {
 	plan batch.Plan
 
 	fleet *fleet
+	tree  *quota.Tree // nil: nobody has a quota
 	// evicting are taken back in this very plan: what they hold ends soon.
 	evicting map[batch.WorkloadID]bool
 	// leaving are taken back and wait again in this plan: they hold nothing.
@@ -40,15 +42,16 @@ type pass struct {
 	begun   map[batch.WorkloadID]bool // those that start in this plan
 	used    slots                     // members of arrays that run or take part
 	kin     *kin                      // who depends on whom; nil: nobody has asked
-	line    *timeline.Timeline        // what runs or starts now; no planned starts
-	full    *timeline.Timeline        // with planned starts
+	line    *board                    // what runs or starts now; no planned starts
+	full    *board                    // with planned starts
 
-	carried *carry             // what the plan before has left; nil: nothing of use
-	trail   trail              // through the order
-	byStart [ordersMax]trail   // through the starts
-	filled  int                // rounds with a second way
-	settled *timeline.Timeline // p.full when the last of them ended
-	gains   []timeline.Gain    // since then
+	carried *carry           // what the plan before has left; nil: nothing of use
+	trail   trail            // through the order
+	byStart [ordersMax]trail // through the starts
+	filled  int              // rounds with a second way
+	settled *board           // p.full when the last of them ended
+	gains   []timeline.Gain  // of the nodes, since then
+	freed   []quota.Gain     // of the quotas, since then
 
 	free        map[nodesKey]batch.Vector // of nodes, beside what runs
 	gainsOfKind map[*kind]*kindGains
@@ -59,6 +62,7 @@ func newPass(snapshot batch.Snapshot, now time.Time) *pass {
 		Snapshot: snapshot,
 		now:      now,
 		from:     timeline.Time(now.Unix()),
+		tree:     quota.New(snapshot.Queues, snapshot.Cohorts),
 		plan:     batch.Plan{At: now},
 		evicting: map[batch.WorkloadID]bool{},
 		leaving:  map[batch.WorkloadID]bool{},

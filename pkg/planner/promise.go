@@ -21,7 +21,7 @@ func (p *pass) recall(c *contender) *kept {
 		return nil
 	}
 	from := secondOf(held.Start)
-	place := timeline.Place{Span: timeline.SpanOf(from, c.long)}
+	place := stay{Place: timeline.Place{Span: timeline.SpanOf(from, c.long)}, bill: c.options[option].bill}
 	for i, placement := range held.PodSets {
 		if placement.PodSet != sets[i].Name || len(placement.Hosts) != sets[i].Least() {
 			return nil
@@ -35,7 +35,7 @@ func (p *pass) recall(c *contender) *kept {
 		}
 		place.Seats = append(place.Seats, seats...)
 	}
-	place = p.keepWhole(c.options[option].sets, place)
+	place.Place = keepWhole(c.options[option].sets, place.Place)
 	return &kept{record: c, option: option, place: place}
 }
 
@@ -76,12 +76,12 @@ func (p *pass) seats(placement batch.Placement, set *timeline.Set) ([]timeline.S
 func (p *pass) settleAll(planned []*contender) bool {
 	order := promisedOf(planned)
 	for tries := range ordersMax {
-		r := &repair{p: p, line: p.line.Clone()}
+		r := &repair{p: p, line: p.line.clone()}
 		before := make([]*kept, len(order))
 		for i, k := range order {
 			before[i] = k.kept
 		}
-		p.byStart[tries].follow(p.line, resettledOf(order, tries))
+		p.byStart[tries].follow(p.line.nodes, resettledOf(order, tries))
 		for _, k := range order {
 			if r.seatAgain(k, tries) {
 				continue
@@ -122,22 +122,27 @@ func (r *repair) seatAgain(k *claim, tries int) bool {
 	if len(k.records) > 1 {
 		ok := r.seat(k)
 		if ok {
-			is.place = k.kept.place
+			is.place = k.kept.place.Place
 		}
 		*known = nil
 		trail.step(known, is)
 		return ok
 	}
-	for i := range c.options {
-		if !c.plannable() {
-			break
-		}
-		is.looks = append(is.looks, trail.look(r.line, *known, question{option: i, need: c.need(i), at: max(k.promise, p.from)}))
-		if place, ok := p.placeOf(&is.looks[i]); ok {
-			k.kept = &kept{record: c, option: i, place: place}
-			r.line.Hold(place)
-			is.place = place
-			break
+	if c.plannable() {
+		start := max(k.promise, p.from)
+		option, place, ok := r.line.firstOf(c, func(i int) (stay, bool) {
+			d := c.demand(i)
+			var look timeline.Look
+			if r.line.pays(d.bill, timeline.SpanOf(start, d.Long)) {
+				look = trail.look(r.line.nodes, *known, question{option: i, need: d.Need, at: start})
+			}
+			is.looks = append(is.looks, look)
+			return placeOf(&look, d.bill)
+		})
+		if ok {
+			k.kept = &kept{record: c, option: option, place: place}
+			r.line.hold(place)
+			is.place = place.Place
 		}
 	}
 	trail.step(known, is)
@@ -163,11 +168,11 @@ func promisedOf(planned []*contender) (promised []*claim) {
 // remember finds placements for promised starts whose placement is not known or
 // does not do any more, beside those whose placement does.
 func (p *pass) remember(planned []*contender) {
-	r := &repair{p: p, line: p.line.Clone()}
+	r := &repair{p: p, line: p.line.clone()}
 	var unknown []*claim
 	for _, k := range promisedOf(planned) {
-		if k.kept != nil && k.kept.place.From == max(k.promise, p.from) && r.line.Fits(k.kept.place) {
-			r.line.Hold(k.kept.place)
+		if k.kept != nil && k.kept.place.From == max(k.promise, p.from) && r.line.fits(k.kept.place) {
+			r.line.hold(k.kept.place)
 			continue
 		}
 		k.kept = nil

@@ -20,8 +20,8 @@ const (
 // one every time, and bounded; it runs after restarts alone.
 type repair struct {
 	p      *pass
-	line   *timeline.Timeline // with what runs and all that are placed
-	placed []*claim           // these may be moved
+	line   *board   // with what runs and all that are placed
+	placed []*claim // these may be moved
 	failed []*claim
 	chance uint64
 }
@@ -47,12 +47,11 @@ func (r *repair) seat(k *claim) bool {
 		if !c.plannable() {
 			continue
 		}
-		for i := range c.options {
-			if place, ok := r.p.at(r.line, c.need(i), max(k.promise, r.p.from)); ok {
-				k.kept = &kept{record: c, option: i, place: place}
-				r.line.Hold(place)
-				return true
-			}
+		option, place, ok := r.line.firstOf(c, func(i int) (stay, bool) { return r.line.at(c.demand(i), max(k.promise, r.p.from)) })
+		if ok {
+			k.kept = &kept{record: c, option: option, place: place}
+			r.line.hold(place)
+			return true
 		}
 	}
 	return false
@@ -65,7 +64,7 @@ func (r *repair) try(k *claim) {
 	before := make([]*kept, len(out))
 	for i, other := range out {
 		before[i] = other.kept
-		r.line.Release(other.kept.place)
+		r.line.release(other.kept.place)
 	}
 	order := slices.Clone(out)
 	r.arrange(order)
@@ -83,17 +82,17 @@ func (r *repair) try(k *claim) {
 		return
 	}
 	if in {
-		r.line.Release(k.kept.place)
+		r.line.release(k.kept.place)
 		k.kept = nil
 	}
 	for i, other := range out {
 		if other.kept != nil {
-			r.line.Release(other.kept.place)
+			r.line.release(other.kept.place)
 		}
 		other.kept = before[i]
 	}
 	for _, other := range out {
-		r.line.Hold(other.kept.place)
+		r.line.hold(other.kept.place)
 	}
 }
 

@@ -96,17 +96,24 @@ func (v *verdicts) judge(c *contender) batch.Verdict {
 	if c.key.shape.absent {
 		return verdictOf(batch.ReasonNodesUnavailable, c.key.shape.facts)
 	}
+	if v, refused := p.unaffordable(c); refused {
+		return v
+	}
 	facts := batch.Facts{}
-	inTotal := false
+	inTotal, first := false, true
 	for i := range c.options {
-		need := c.need(i)
-		if _, ok := p.line.At(need, p.from); ok {
+		d := c.demand(i)
+		need := d.Need
+		if !p.line.pays(d.bill, timeline.SpanOf(p.from, d.Long)) {
+			continue
+		}
+		if _, ok := p.line.nodes.At(need, p.from); ok {
 			facts.Flavor = c.options[i].flavor
 			return verdictOf(batch.ReasonPriority, facts)
 		}
 		pods, nodes := p.room(need)
-		if i == 0 || pods > facts.FreeNow {
-			facts.Flavor, facts.FreeNow, facts.FreeNodes = c.options[i].flavor, pods, nodes
+		if first || pods > facts.FreeNow {
+			first, facts.Flavor, facts.FreeNow, facts.FreeNodes = false, c.options[i].flavor, pods, nodes
 		}
 		inTotal = inTotal || p.enoughInTotal(need)
 	}
@@ -126,7 +133,7 @@ const boundWhole = "exclusive"
 // room is for how many pods of a gang there is room now, and on how many nodes.
 func (p *pass) room(need timeline.Need) (pods, nodes int) {
 	for i := range need.Sets {
-		m, n := p.line.Room(&need.Sets[i], need.Long, p.from)
+		m, n := p.line.nodes.Room(&need.Sets[i], need.Long, p.from)
 		pods += min(m, need.Sets[i].Pods)
 		nodes = max(nodes, n)
 	}
@@ -182,7 +189,7 @@ func (p *pass) freeOf(need timeline.Need) batch.Vector {
 				continue
 			}
 			seen[node] = true
-			has := p.line.FreeAt(int(node), p.from)
+			has := p.line.nodes.FreeAt(int(node), p.from)
 			if w := p.fleet.whole; w >= 0 && (has[w] <= 0 || (set.Spare != nil && has[w] < wholeNode)) {
 				continue
 			}
@@ -202,7 +209,7 @@ func (p *pass) freeOf(need timeline.Need) batch.Vector {
 func (v *verdicts) scarce(c *contender, facts *batch.Facts) {
 	p := v.p
 	i := slices.IndexFunc(c.options, func(o option) bool { return o.flavor == facts.Flavor })
-	need := c.need(max(i, 0))
+	need := c.demand(max(i, 0)).Need
 	free, asked := p.totals(need)
 	best, short := -1, false
 	for r := range asked {
@@ -249,7 +256,8 @@ func (v *verdicts) ahead(c *contender, index int, facts *batch.Facts) {
 		if !other.placed() || other.starts(v.p) {
 			continue
 		}
-		if slices.ContainsFunc(other.place.Seats, func(s timeline.Seat) bool { return mine[s.Node] }) {
+		onNodes := slices.ContainsFunc(other.place.Seats, func(s timeline.Seat) bool { return mine[s.Node] })
+		if onNodes || v.p.meetsQuota(c, other) {
 			if facts.Ahead == 0 {
 				facts.First, facts.FirstAt = nameOf(other.workload()), timeOf(other.start())
 			}
@@ -340,17 +348,22 @@ func (v *verdicts) overrun(c *contender) string {
 			continue
 		}
 		for k := range view.Charges {
-			charge := &view.Charges[k]
-			switch {
-			case !charge.Overdue(v.p.now) || v.p.leaving[charge.By]:
-			case charge.Until.Equal(batch.AnyMoment()):
-				return "pods of " + charge.Name + " that are not gone yet"
-			default:
-				return "overrun of " + charge.Name
+			if charge := &view.Charges[k]; charge.Overdue(v.p.now) && !v.p.leaving[charge.By] {
+				return overrunOf(charge)
 			}
 		}
 	}
+	if charge := v.p.quotaOverrun(c); charge != nil {
+		return overrunOf(charge)
+	}
 	return ""
+}
+
+func overrunOf(charge *batch.Charge) string {
+	if charge.Until.Equal(batch.AnyMoment()) {
+		return "pods of " + charge.Name + " that are not gone yet"
+	}
+	return "overrun of " + charge.Name
 }
 
 func (v *verdicts) promised(c *contender, name batch.NodeName, index int32) bool {
@@ -364,7 +377,8 @@ func (v *verdicts) promised(c *contender, name batch.NodeName, index int32) bool
 // meets says whether a higher-ranked one holds a node that the contender could
 // use.
 func (v *verdicts) meets(c, other *contender) bool {
-	return other.placed() && slices.ContainsFunc(other.place.Seats, func(s timeline.Seat) bool {
+	onNodes := other.placed() && slices.ContainsFunc(other.place.Seats, func(s timeline.Seat) bool {
 		return slices.ContainsFunc(c.options, func(o option) bool { return o.has(int32(s.Node)) })
 	})
+	return onNodes || v.p.meetsQuota(c, other)
 }

@@ -93,7 +93,7 @@ func (f *fleet) wholeVector() batch.Vector {
 
 // keep adds to a place the seats that keep its nodes whole, if its sets ask for
 // that.
-func (p *pass) keepWhole(sets []timeline.Set, place timeline.Place) timeline.Place {
+func keepWhole(sets []timeline.Set, place timeline.Place) timeline.Place {
 	if len(sets) == 0 || sets[0].Spare == nil {
 		return place
 	}
@@ -116,12 +116,3 @@ func seatsAlone(place timeline.Place) timeline.Place {
 }
 
 func isWhole(s timeline.Seat) bool { return s.Set == seatWhole }
-
-// at is a place for a need that begins at a time; see timeline.At.
-func (p *pass) at(line *timeline.Timeline, need timeline.Need, start timeline.Time) (timeline.Place, bool) {
-	place, ok := line.At(need, start)
-	if !ok {
-		return place, false
-	}
-	return p.keepWhole(need.Sets, place), true
-}

@@ -126,12 +126,21 @@ func (l *Ledger) Clone() *Ledger {
 	if l == nil {
 		return nil
 	}
+	l.Freeze()
+	return &Ledger{tree: l.tree, from: l.from, lines: slices.Clone(l.lines)}
+}
+
+// Freeze makes the steps of l be copied before they are written: cloning a
+// frozen ledger writes nothing.
+func (l *Ledger) Freeze() {
+	if l == nil {
+		return
+	}
 	for i := range l.lines {
 		if !l.lines[i].shared {
 			l.lines[i].shared = true
 		}
 	}
-	return &Ledger{tree: l.tree, from: l.from, lines: slices.Clone(l.lines)}
 }
 
 // Tree is the tree of the ledger.

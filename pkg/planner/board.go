@@ -1,0 +1,164 @@
+package planner
+
+import (
+	"github.com/berth-dev/berth/pkg/batch"
+	"github.com/berth-dev/berth/pkg/quota"
+	"github.com/berth-dev/berth/pkg/timeline"
+)
+
+// board is what is free over time: on the nodes, and of the quotas. All that is
+// granted is held on one.
+type board struct {
+	nodes  *timeline.Timeline
+	ledger *quota.Ledger // nil: nobody has a quota
+}
+
+// stay is a place on the nodes, with what it takes of its queue's quotas.
+type stay struct {
+	timeline.Place
+	bill quota.Bill
+}
+
+// demand is what a claim asks for: of the nodes, and of its queue's quotas.
+type demand struct {
+	timeline.Need
+	bill quota.Bill
+}
+
+// Equal says whether two stays take the same.
+func (s stay) Equal(other stay) bool { return s.Place.Equal(other.Place) }
+
+func (b *board) clone() *board { return &board{nodes: b.nodes.Clone(), ledger: b.ledger.Clone()} }
+
+// hold takes a stay. It panics if there is no room for it.
+func (b *board) hold(s stay) {
+	b.nodes.Hold(s.Place)
+	if !s.bill.Free() {
+		b.ledger.Hold(s.bill, payTime(s.Span))
+	}
+}
+
+// release gives a stay back.
+func (b *board) release(s stay) {
+	b.nodes.Release(s.Place)
+	if !s.bill.Free() {
+		b.ledger.Release(s.bill, payTime(s.Span))
+	}
+}
+
+// fits says whether there is room for a stay.
+func (b *board) fits(s stay) bool { return b.pays(s.bill, s.Span) && b.nodes.Fits(s.Place) }
+
+// pays says whether there is room for a bill over a span.
+func (b *board) pays(bill quota.Bill, span timeline.Span) bool {
+	return bill.Free() || b.ledger.Fits(bill, payTime(span))
+}
+
+// borrows says whether a stay takes more than its queue's nominal quota.
+func (b *board) borrows(s stay) bool {
+	return !s.bill.Free() && b.ledger.Borrows(s.bill, payTime(s.Span))
+}
+
+// at is a stay that begins at a time; false if there is none. See timeline.At.
+func (b *board) at(d demand, start timeline.Time) (stay, bool) {
+	if !b.pays(d.bill, timeline.SpanOf(start, d.Long)) {
+		return stay{}, false
+	}
+	place, ok := b.nodes.At(d.Need, start)
+	if !ok {
+		return stay{}, false
+	}
+	return stay{Place: keepWhole(d.Sets, place), bill: d.bill}, true
+}
+
+// earliest is the first stay that begins in a span; false if there is none.
+func (b *board) earliest(d demand, in timeline.Span) (stay, bool) {
+	for in.From < in.Till {
+		if !d.bill.Free() {
+			at, ok := b.ledger.Earliest(d.bill, quota.Time(d.Long), payTime(in))
+			if !ok {
+				return stay{}, false
+			}
+			in.From = timeline.Time(at)
+		}
+		place, ok := b.nodes.Earliest(d.Need, in.From, in.Till)
+		if !ok {
+			return stay{}, false
+		}
+		if b.pays(d.bill, place.Span) {
+			return stay{Place: keepWhole(d.Sets, place), bill: d.bill}, true
+		}
+		in.From = place.From
+	}
+	return stay{}, false
+}
+
+// payTime is a span of the nodes' timeline on the ledger.
+func payTime(s timeline.Span) quota.Span {
+	return quota.Span{From: quota.Time(s.From), Till: quota.Time(s.Till)}
+}
+
+// newBoard puts all that runs on a board.
+func (p *pass) newBoard() *board {
+	b := &board{nodes: p.fleet.line}
+	if p.tree != nil {
+		b.ledger = quota.NewLedger(p.tree, quota.Time(p.from), p.paid())
+	}
+	return b
+}
+
+// paid is what is taken of quotas by all that runs, and until when.
+func (p *pass) paid() []quota.Charge {
+	charges := make([]quota.Charge, 0, len(p.Uses))
+	for i := range p.Uses {
+		u := &p.Uses[i]
+		if u.Over(p.now) || p.leaving[u.By] {
+			continue
+		}
+		if bill := p.tree.Bill(u.Queue, u.Flavor, u.Requests); !bill.Free() {
+			charges = append(charges, quota.Charge{Bill: bill, Till: quota.Time(p.endOf(&u.Charge))})
+		}
+	}
+	return charges
+}
+
+// endOf is when a charge is expected to end.
+func (p *pass) endOf(c *batch.Charge) timeline.Time {
+	end := c.End(p.now)
+	if p.evicting[c.By] {
+		soon := batch.Charge{Until: batch.AnyMoment()}
+		end = soon.End(p.now)
+	}
+	if end.IsZero() {
+		return timeline.Never
+	}
+	return secondOf(end)
+}
+
+// billOf is what some pods of each set take of a queue's quotas in a flavor.
+func (p *pass) billOf(q *batch.Queue, flavor batch.FlavorName, sets []batch.PodSet, pods func(set int) int) quota.Bill {
+	if !p.tree.Has(q.Name) {
+		return quota.Bill{}
+	}
+	var sum batch.Resources
+	for i := range sets {
+		sum = sum.Plus(sets[i].Requests.Times(pods(i)))
+	}
+	return p.tree.Bill(q.Name, flavor, sum)
+}
+
+// firstOf is the first option of a contender for which a stay is found without
+// borrowing; else the first for which one is found at all.
+func (b *board) firstOf(c *contender, find func(option int) (stay, bool)) (option int, s stay, ok bool) {
+	for i := range c.options {
+		found, fits := find(i)
+		switch {
+		case !fits:
+		case !b.borrows(found):
+			return i, found, true
+		case !ok:
+			option, s, ok = i, found, true
+		}
+	}
+	return option, s, ok
+}
