@@ -196,24 +196,36 @@ func (p *pass) stick(c *contender) {
 
 // sticks says whether there is still no earlier start for a contender.
 func (p *pass) sticks(c *contender) bool {
+	_, some := p.opened(c)
+	return !some
+}
+
+// opened is when a contender may have an earlier start; false: it has none.
+//
+// Of one that was stuck, a run that was not possible then must use what was
+// gained since: it runs at that time, and one of its pods on that node.
+func (p *pass) opened(c *contender) (in timeline.Span, some bool) {
 	k := &c.stuck
 	if !k.known || k.placed != c.placed() || (k.placed && !k.place.Equal(c.place)) {
 		k.known = false
-		return false
+		return timeline.Span{From: p.from, Till: timeline.Never}, true
 	}
 	gains := p.gainsOf(c)
+	in = timeline.Span{From: timeline.Never}
 	for _, g := range gains[k.read:] {
-		if p.helps(c, g) {
-			k.known = false
-			return false
+		if part, ok := p.helps(c, g); ok {
+			in.From, in.Till = min(in.From, part.From), max(in.Till, part.Till)
 		}
 	}
 	if k.unpaid && slices.ContainsFunc(p.freed[k.freed:], func(g quota.Gain) bool { return p.relieves(c, g) }) {
 		k.known = false
-		return false
+		return timeline.Span{From: p.from, Till: timeline.Never}, true
 	}
-	k.read, k.freed = len(gains), len(p.freed)
-	return true
+	if in.From >= in.Till {
+		k.read, k.freed = len(gains), len(p.freed)
+		return in, false
+	}
+	return in, true
 }
 
 // unpaid says whether quota may keep a contender from an earlier start: then
@@ -268,22 +280,25 @@ type kindGains struct {
 	read  int // of all
 }
 
-// helps says whether a contender could begin earlier on a node that has gained.
-func (p *pass) helps(c *contender, g timeline.Gain) bool {
-	in := timeline.Span{From: p.from, Till: timeline.Never}
-	if c.placed() {
-		in.Till = c.start()
-		if slices.ContainsFunc(c.place.Seats, func(s timeline.Seat) bool { return s.Node == g.Node }) {
-			return true
-		}
-	}
+// helps is when a contender could begin earlier by use of a gain.
+func (p *pass) helps(c *contender, g timeline.Gain) (part timeline.Span, ok bool) {
+	in := timeline.Span{From: p.from, Till: g.Till}
 	if c.long != timeline.Forever {
 		in.From = max(in.From, g.From-timeline.Time(c.long)+1)
 	}
-	in.Till = min(in.Till, g.Till)
-	return in.From < in.Till && slices.ContainsFunc(c.options, func(o option) bool {
-		return p.full.nodes.Begins(&o.sets[0], c.long, g.Node, in)
-	})
+	if c.placed() {
+		in.Till = min(in.Till, c.start())
+		if slices.ContainsFunc(c.place.Seats, func(s timeline.Seat) bool { return s.Node == g.Node }) {
+			return in, in.From < in.Till // its own hold is out of its way
+		}
+	}
+	part = timeline.Span{From: timeline.Never}
+	for i := range c.options {
+		if begins, some := p.full.nodes.Begins(&c.options[i].sets[0], c.long, g.Node, in); some {
+			part.From, part.Till = min(part.From, begins.From), max(part.Till, begins.Till)
+		}
+	}
+	return part, part.From < part.Till
 }
 
 // regain begins the second way through a round: what has more room than when

@@ -187,31 +187,25 @@ func (p *pass) advance(c *contender, s seating) bool {
 
 // move moves one contender to an earlier start for the whole of its walltime.
 func (p *pass) move(c *contender, s seating) bool {
-	if p.sticks(c) {
+	in, some := p.opened(c)
+	if !some {
 		return false
 	}
-	in := timeline.Span{From: s.from, Till: timeline.Never}
+	in.From = max(in.From, s.from)
 	if c.at != nil {
-		in.Till = c.start()
+		in.Till = min(in.Till, c.start())
 	}
 	in = c.within(in)
 	option, place, ok := p.sooner(c, s.floors, in)
-	if !ok && (c.at == nil || in.From >= in.Till || !p.ownHelps(c)) {
+	inWay := c.at != nil && in.From < in.Till && p.ownHelps(c)
+	if !ok && !inWay {
 		p.stick(c)
 		return false
 	}
 	old := *c.claim
 	if old.at != nil {
-		// Its own hold is out of its way. That can matter for a start after
-		// which it would still run when that hold begins.
-		if c.long != timeline.Forever {
-			in.From = max(in.From, c.start()-timeline.Time(c.long)+1)
-		}
-		if ok {
-			in.From = min(in.From, place.From)
-		}
 		p.giveBack(old.place)
-		option, place, ok = p.sooner(c, nil, in)
+		option, place, ok = p.withoutOwn(c, found{option: option, place: place, ok: ok}, in, inWay)
 	}
 	if !ok {
 		p.full.hold(old.place)
@@ -223,7 +217,33 @@ func (p *pass) move(c *contender, s seating) bool {
 	if old.at != nil {
 		p.lower(s.floors, old.place)
 	}
+	p.stick(c) // this was the earliest
 	return true
+}
+
+// found is what a search has found.
+type found struct {
+	option int
+	place  stay
+	ok     bool
+}
+
+// withoutOwn looks again for an earlier start, now that a contender's own hold
+// is out of its way. That can matter for a start after which it would still run
+// when that hold begins; where it does not, only the nodes are chosen anew.
+func (p *pass) withoutOwn(c *contender, first found, in timeline.Span, inWay bool) (option int, place stay, ok bool) {
+	if first.ok && !inWay && first.place.bill.Free() && len(c.options[first.option].sets) == 1 {
+		if place, ok = p.full.at(c.demand(first.option), first.place.From); ok {
+			return first.option, place, true
+		}
+	}
+	if c.long != timeline.Forever {
+		in.From = max(in.From, c.start()-timeline.Time(c.long)+1)
+	}
+	if first.ok {
+		in.From = min(in.From, first.place.From)
+	}
+	return p.sooner(c, nil, in)
 }
 
 // shorten starts a contender now with the longest limit that fits, of those
@@ -324,6 +344,6 @@ func (p *pass) ownHelps(c *contender) bool {
 		return p.full.pays(bill, just) // its own quota is in its way on any nodes
 	}
 	return slices.ContainsFunc(c.place.Seats, func(s timeline.Seat) bool {
-		return p.full.nodes.Free(s.Node, just).PodsUpTo(s.Each, 1) > 0
+		return p.full.nodes.Opens(s.Node, s.Each, just)
 	})
 }

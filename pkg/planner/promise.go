@@ -72,21 +72,26 @@ func (p *pass) seats(placement batch.Placement, set *timeline.Set) ([]timeline.S
 // Taken in the order of their starts, work on whole nodes always finds a
 // placement for all: of spans that overlap at no time more often than there are
 // nodes, each finds a node that is free when it begins. With mixed sizes some
-// may find none: these go to the front, and all are placed again.
+// may find none: where placements are lost these go to the front, and all are
+// placed again. Where all are known they will do as they are.
 func (p *pass) settleAll(planned []*contender) bool {
 	order := promisedOf(planned)
-	for tries := range ordersMax {
+	last := 0
+	if slices.ContainsFunc(order, func(k *claim) bool { return k.kept == nil }) {
+		last = ordersMax - 1
+	}
+	for tries := range last + 1 {
 		r := &repair{p: p, line: p.line.clone()}
 		before := make([]*kept, len(order))
 		for i, k := range order {
 			before[i] = k.kept
 		}
-		p.byStart[tries].follow(p.line.nodes, resettledOf(order, tries))
+		p.byStart[tries].follow(p.line.nodes, p.resettledOf(order, tries))
 		for _, k := range order {
 			if r.seatAgain(k, tries) {
 				continue
 			}
-			if r.failed = append(r.failed, k); tries == ordersMax-1 {
+			if r.failed = append(r.failed, k); tries == last {
 				break // no order comes after this one
 			}
 		}
@@ -103,12 +108,19 @@ func (p *pass) settleAll(planned []*contender) bool {
 }
 
 // resettledOf is what is known of claims from the last time that all were
-// placed anew.
-func resettledOf(order []*claim, tries int) (known []**seen) {
+// placed anew. Those that were promised another start by now are asked anew in
+// another place of the order, and would hide what is known of those between.
+func (p *pass) resettledOf(order []*claim, tries int) (known []**seen) {
 	for _, k := range order {
-		if len(k.records) == 1 && k.records[0].resettled[tries] != nil {
-			known = append(known, &k.records[0].resettled[tries])
+		if len(k.records) != 1 || k.records[0].resettled[tries] == nil {
+			continue
 		}
+		was := &k.records[0].resettled[tries]
+		if looks := (*was).looks; len(looks) == 0 || looks[0].Start != max(k.promise, p.from) {
+			*was = nil
+			continue
+		}
+		known = append(known, was)
 	}
 	return known
 }

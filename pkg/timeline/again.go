@@ -243,11 +243,26 @@ func (l *line) exceeds(i int, other *line, j, width int) bool {
 	return false
 }
 
-// Begins says whether a pod of a set could begin on a node within a span.
-func (t *Timeline) Begins(s *Set, long Long, node int, in Span) bool {
+// Begins is the part of a span in which a pod of a set could begin on a node,
+// from the first such time to behind the last; false if there is none.
+func (t *Timeline) Begins(s *Set, long Long, node int, in Span) (part Span, ok bool) {
 	if in.From = max(in.From, t.from); in.From >= in.Till || !s.usable(int32(node)) {
-		return false
+		return Span{}, false
 	}
-	t.scratch.changes = t.lines[node].starts(t.scratch.changes[:0], startsOf{set: s, long: long, in: in, width: t.width})
-	return len(t.scratch.changes) > 0
+	if opens := t.opensFor(s); opens != nil && opens[node].shut(long, in.Till) {
+		return Span{}, false
+	}
+	changes := t.lines[node].starts(t.scratch.changes[:0], startsOf{set: s, long: long, in: in, width: t.width})
+	t.scratch.changes = changes
+	if len(changes) == 0 {
+		return Span{}, false
+	}
+	part, room := Span{From: changes[0].at, Till: in.Till}, 0
+	for _, c := range changes {
+		room += c.delta
+	}
+	if room == 0 {
+		part.Till = changes[len(changes)-1].at
+	}
+	return part, true
 }

@@ -104,6 +104,9 @@ func (t *Timeline) earliestSet(s *Set, long Long, in Span) (Time, bool) {
 	if s.Pods == 0 && in.From < in.Till {
 		return in.From, true
 	}
+	if s.Pods == 1 {
+		return t.earliestOne(s, long, in)
+	}
 	for window := windowFirst; in.From < in.Till; window *= windowFactor {
 		part := Span{From: in.From, Till: in.Till}
 		if window <= windowMax {
@@ -117,13 +120,48 @@ func (t *Timeline) earliestSet(s *Set, long Long, in Span) (Time, bool) {
 	return 0, false
 }
 
+// earliestOne is earliestSet for a set of one pod: the first that any node
+// offers, so that after one offer only earlier ones matter.
+func (t *Timeline) earliestOne(s *Set, long Long, in Span) (at Time, ok bool) {
+	opens := t.opensFor(s)
+	for _, node := range s.Nodes {
+		if opens != nil && opens[node].shut(long, in.Till) {
+			continue
+		}
+		first, found := t.lines[node].first(startsOf{set: s, long: long, in: in, width: t.width})
+		if !found {
+			continue
+		}
+		at, ok, in.Till = first, true, first
+		if in.From == first {
+			break
+		}
+	}
+	return at, ok
+}
+
+// first is the first time at which a pod could begin on this node.
+func (l *line) first(q startsOf) (Time, bool) {
+	begin := q.in.From
+	for i := l.step(begin); i < len(l.at); i++ {
+		if q.set.room(l.vector(i, q.width), 1) == 0 {
+			if begin = l.end(i); begin >= q.in.Till {
+				return 0, false
+			}
+		} else if l.end(i) >= begin.plus(q.long) {
+			break
+		}
+	}
+	return begin, begin < q.in.Till
+}
+
 // earliestIn is earliestSet for one window.
 func (t *Timeline) earliestIn(s *Set, long Long, in Span) (Time, bool) {
 	changes := t.scratch.changes[:0]
 	room := 0
-	first := t.opens(s)
+	opens := t.opensFor(s)
 	for _, node := range s.Nodes {
-		if first[node] >= in.Till {
+		if opens != nil && opens[node].shut(long, in.Till) {
 			continue
 		}
 		begin := len(changes)

@@ -167,9 +167,16 @@ func fullest(candidates []candidate, n int) int {
 func (t *Timeline) candidates(s *Set, nodes []int32, span Span) []candidate {
 	found := t.scratch.candidates[:0]
 	most := s.most()
-	first := t.opens(s)
+	var opens []opening
+	if len(nodes) == len(s.Nodes) {
+		opens = t.opensFor(s) // of a few, each is as soon looked at
+	}
+	long := Long(span.Till - span.From)
+	if span.Till == Never {
+		long = Forever
+	}
 	for _, node := range nodes {
-		if first[node] > span.From {
+		if opens != nil && opens[node].shut(long, span.From+1) {
 			continue
 		}
 		l := &t.lines[node]

@@ -71,8 +71,8 @@ type Timeline struct {
 	lines    []line
 	scratch  scratch
 
-	opening []opening
-	written []int32 // nodes whose line was written, in turn
+	openings []openings
+	written  []int32 // nodes whose line was written, in turn
 }
 
 // New returns the timeline of empty nodes of these capacities, from a time on.
@@ -91,14 +91,14 @@ func (t *Timeline) Clone() *Timeline {
 	t.Freeze()
 	return &Timeline{
 		width: t.width, from: t.from, capacity: t.capacity,
-		lines: append([]line(nil), t.lines...), opening: t.openingForClone(),
+		lines: append([]line(nil), t.lines...), openings: t.openingsForClone(),
 	}
 }
 
 // Freeze makes the steps of t be copied before they are written: cloning a
 // frozen timeline writes nothing.
 func (t *Timeline) Freeze() {
-	t.openingForClone()
+	t.openingsForClone()
 	for i := range t.lines {
 		if !t.lines[i].shared {
 			t.lines[i].shared = true
