@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -71,8 +72,9 @@ func mustHaveTakenOver(first, second *work) {
 	count := int(*second.job.Spec.Parallelism)
 	began, _ := second.bound(count, patience)
 	second.mustRun()
-	if gone := first.podsGone(time.Second); began.Before(gone) {
-		t.Errorf("the new Job's first pod was bound %s before the old one's last was gone", gone.Sub(began))
+	first.podsGone(soon)
+	if gone := releases(first); count <= len(gone) && began.Before(gone[count-1]) {
+		t.Errorf("the new Job was started %s before %d pods of the old one were gone, whose places it needs", gone[count-1].Sub(began), count)
 	}
 	eventually(t, soon, "the old workload is gone, the new one is the only one", func() (string, bool) {
 		return fmt.Sprint(len(first.records()), " old, ", len(second.records()), " new"), len(first.records()) == 0 && len(second.records()) == 1
@@ -84,6 +86,16 @@ func mustHaveTakenOver(first, second *work) {
 	second.mustBeDeleted()
 	second.podsGone(patience)
 	second.mustUse(second.team.name, gpu, "")
+}
+
+// releases are the times at which its pods have left their nodes, in order.
+func releases(w *work) []time.Time {
+	var out []time.Time
+	for _, pod := range w.pods() {
+		out = append(out, pod.released())
+	}
+	slices.SortFunc(out, time.Time.Compare)
+	return out
 }
 
 // mustUse waits until a ClusterQueue says that so much of a resource is used;

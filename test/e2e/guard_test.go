@@ -38,8 +38,7 @@ func TestQueuedJobCannotJumpTheQueue(t *testing.T) {
 		t.Errorf("a Job that says suspend: false is suspended, not refused: %v", err)
 	}
 	qw := waiting.record()
-	qw.Spec.Priority = new(int32(1000000))
-	if err := team.client.Update(t.Context(), qw); err == nil {
+	if err := team.tryEdit(team.client, qw, func() { qw.Spec.Priority = new(int32(1000000)) }); err == nil {
 		t.Errorf("anybody can give his workload a priority")
 	}
 	qw = waiting.record()
@@ -175,7 +174,7 @@ func TestRunningJobKeepsWhatItWasPlannedFor(t *testing.T) {
 	mustBeRefused(t, "change the queue", running.tryChange(team.client, func(j *batchv1.Job) {
 		j.Labels[v1alpha1.QueueLabel] = "other"
 	}), "cannot change")
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: team.name, Name: running.pods()[0].Name}}
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: team.name, Name: running.pod(0).Name}}
 	for _, key := range []string{"berth.dev/rank", "berth.dev/flavor", "berth.dev/cluster-queue"} {
 		err := team.tryEdit(team.client, pod, func() { pod.Annotations[key] = "7" })
 		mustBeRefused(t, "write "+key+" on a pod", err, "are written by Berth only")

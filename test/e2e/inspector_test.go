@@ -21,9 +21,9 @@ const (
 	inspectEvery = 200 * time.Millisecond
 	// startUp is how long a gang may be partly there: while it starts, and
 	// while a lost pod is being replaced.
-	startUp = 10 * time.Second
+	startUp = 30 * time.Second
 	// answerTime is how long a workload may be without any condition.
-	answerTime = 10 * time.Second
+	answerTime = 30 * time.Second
 )
 
 // inspector looks at the whole cluster again and again, and writes down what

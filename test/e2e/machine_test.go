@@ -6,6 +6,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -17,6 +18,7 @@ func TestCordonedNode(t *testing.T) {
 	staying := team.submit(job("staying", gpus(4), walltime("10m"), on(team.nodes[0])))
 	staying.mustRun()
 	team.cordon(0, true)
+	team.controllerDecides() // it has heard of the cordon before it hears of the gang
 	gang := team.submit(job("gang", pods(2), gpus(4), walltime("10m"), apart))
 	gang.mustWait("NodesUnavailable", "1 node", "cordoned")
 	gang.mustHaveNoPods()
@@ -52,14 +54,20 @@ func (t *team) cordon(i int, unschedulable bool) {
 // setReady says of a node what its kubelet would.
 func (t *team) setReady(i int, status corev1.ConditionStatus) {
 	t.t.Helper()
-	node := t.node(i)
-	for k := range node.Status.Conditions {
-		if c := &node.Status.Conditions[k]; c.Type == corev1.NodeReady {
-			c.Status, c.LastTransitionTime = status, metav1.Now()
+	for {
+		node := t.node(i)
+		for k := range node.Status.Conditions {
+			if c := &node.Status.Conditions[k]; c.Type == corev1.NodeReady {
+				c.Status, c.LastTransitionTime = status, metav1.Now()
+			}
 		}
-	}
-	if err := t.client.Status().Update(t.t.Context(), node); err != nil {
-		t.t.Fatalf("set node %s ready %s: %v", node.Name, status, err)
+		err := t.client.Status().Update(t.t.Context(), node)
+		if err == nil {
+			return
+		}
+		if !apierrors.IsConflict(err) {
+			t.t.Fatalf("set node %s ready %s: %v", node.Name, status, err)
+		}
 	}
 }
 
@@ -69,6 +77,7 @@ func TestNodeThatIsNotReady(t *testing.T) {
 	t.Parallel()
 	team := newTeam(t, nodes(2, 8))
 	team.setReady(1, corev1.ConditionFalse)
+	team.controllerDecides() // it has heard of the node before it hears of the gang
 	gang := team.submit(job("gang", pods(2), gpus(8), walltime("10m")))
 	gang.mustWait("NodesUnavailable", "1 node", "not ready")
 	gang.mustHaveNoPods()

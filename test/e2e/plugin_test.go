@@ -75,9 +75,9 @@ func TestB20ARefusedStartHoldsNothing(t *testing.T) {
 				return describe(qw), qw != nil && (qw.Status.Allocation != nil || qw.Status.Restarts != nil)
 			})
 			good := team.submit(job("good", gpus(2), walltime("10m")))
+			qw := bad.mustWait("Requeued", complaint) // until it is tried again, half a minute later
 			good.mustRun()
 			team.mustUse(team.name, gpu, "2")
-			qw := bad.mustWait("Requeued", complaint)
 			if qw.Status.RequeueAfter == nil || len(qw.Status.Runs) != 1 || !containsAll(qw.Status.Runs[0].By, []string{complaint}) {
 				t.Errorf("want one run on record that the plugin ended, and a time of the next try: %+v", qw.Status)
 			}
@@ -110,7 +110,7 @@ func TestB20AForeignGate(t *testing.T) {
 		w.mustNotBeBound()
 	}
 	for _, w := range works {
-		gated := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: team.name, Name: w.pods()[0].Name}}
+		gated := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: team.name, Name: w.pod(0).Name}}
 		team.edit(gated, func() { gated.Spec.SchedulingGates = nil })
 		w.mustRun()
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -154,38 +155,52 @@ func TestKubectlAnswersWhereWhyAndWhen(t *testing.T) {
 
 	rows := team.kubectl("get", "qw", "-o", "wide")
 	mustHave(t, rows[0], "NAME", "QUEUE", "PRIORITY", "STATE", "REASON", "START", "UNTIL", "GPUS", "NODES", "AGE", "MESSAGE")
-	mustHave(t, rows[1], "job-running-", queueName, "7", "Running", "Started", deadline, "8", "1")
-	mustHave(t, rows[2], "job-waiting-", queueName, "Pending", "Resources", "~"+deadline, "8", "0 of 8 nvidia.com/gpu free")
+	team.mustShow([]string{"get", "qw", "-o", "wide"}, "job-running-", queueName, "7", "Running", "Started", deadline, "8", "1")
+	team.mustShow([]string{"get", "qw", "-o", "wide"}, "job-waiting-", queueName, "Pending", "Resources", "~"+deadline, "8", "0 of 8 nvidia.com/gpu free")
 
 	eventually(t, soon, "the Events tell the story", func() (string, bool) {
 		events := strings.Join(team.kubectl("events", "--for=job/running"), "\n") + strings.Join(team.kubectl("events", "--for=job/waiting"), "\n")
 		return events, containsAll(events, []string{"Queued", "Started", "Planned"})
 	})
-	mustHave(t, team.kubectlFor("get", "cq", team.name)[1], team.name, "Up", "True", "1", "1", deadline)
+	// A queue's numbers are written up to half a second after those of its work.
+	team.mustShow([]string{"get", "cq", team.name}, team.name, "Up", "True", "1", "1", deadline)
+}
+
+// mustShow waits until a line that kubectl prints has all the parts in this order.
+func (t *team) mustShow(args []string, parts ...string) {
+	t.t.Helper()
+	eventually(t.t, soon, fmt.Sprintf("kubectl %q shows a line with %q, in this order", args, parts), func() (string, bool) {
+		lines := t.kubectl(args...)
+		return strings.Join(lines, "\n"), slices.ContainsFunc(lines, func(line string) bool { return missing(line, parts) == "" })
+	})
 }
 
 func mustHave(t *testing.T, line string, parts ...string) {
 	t.Helper()
+	if part := missing(line, parts); part != "" {
+		t.Errorf("%q: want in it, in this order, %q; %q is missing", line, parts, part)
+	}
+}
+
+// missing is the first of the parts that a line does not have after those
+// before it; empty: it has all.
+func missing(line string, parts []string) string {
 	rest := line
 	for _, part := range parts {
 		_, after, found := strings.Cut(rest, part)
 		if !found {
-			t.Errorf("%q: want in it, in this order, %q; %q is missing", line, parts, part)
-			return
+			return part
 		}
 		rest = after
 	}
+	return ""
 }
 
 // kubectl runs kubectl in the team's namespace and returns the lines it prints.
 func (t *team) kubectl(args ...string) []string {
 	t.t.Helper()
-	return t.kubectlFor(append([]string{"--namespace", t.name}, args...)...)
-}
-
-func (t *team) kubectlFor(args ...string) []string {
-	t.t.Helper()
-	command := exec.CommandContext(t.t.Context(), filepath.Join(t.sandbox.Bin, "kubectl"), append([]string{"--kubeconfig", t.sandbox.Kubeconfig}, args...)...)
+	all := append([]string{"--kubeconfig", t.sandbox.Kubeconfig, "--namespace", t.name}, args...)
+	command := exec.CommandContext(t.t.Context(), filepath.Join(t.sandbox.Bin, "kubectl"), all...)
 	out, err := command.CombinedOutput()
 	if err != nil {
 		t.t.Fatalf("kubectl %q: %v\n%s", args, err, out)

@@ -28,10 +28,11 @@ const (
 	queueName = "queue"
 	gpu       = "nvidia.com/gpu"
 
-	// soon is within what a person may expect an answer; patience is for what
-	// has no bound of its own, on a machine that is busy with other things.
-	soon     = 10 * time.Second
-	patience = 60 * time.Second
+	// soon is for what takes a moment, patience for what takes longer. Both are
+	// for a machine that is busy with other things: no test waits so long where
+	// all is well, and none measures by them (that is what mustTake is for).
+	soon     = 30 * time.Second
+	patience = 2 * time.Minute
 	poll     = 50 * time.Millisecond
 )
 
@@ -263,7 +264,7 @@ func (t *team) leave() {
 }
 
 func (t *team) remove(object client.Object) {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second) // the test's own has ended
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute) // the test's own has ended
 	defer cancel()
 	if err := t.client.Delete(ctx, object); client.IgnoreNotFound(err) != nil {
 		t.t.Errorf("remove %T %s: %v", object, object.GetName(), err)
@@ -272,7 +273,7 @@ func (t *team) remove(object client.Object) {
 
 // tell logs what a person would look at.
 func (t *team) tell() {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	var workloads v1alpha1.QueuedWorkloadList
 	var pods corev1.PodList

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/berth-dev/berth/apis/berth/v1alpha1"
+	"github.com/berth-dev/berth/pkg/sandbox/simulate"
 )
 
 // work is a Job or a Pod that was submitted.
@@ -105,10 +106,13 @@ func (w *work) mustBe(want string, within time.Duration) *v1alpha1.QueuedWorkloa
 	return qw
 }
 
-// mustRun waits until all its pods are ready.
+// mustRun waits until all its pods are ready, and until the history, which has
+// a watch of its own, has seen them on their nodes.
 func (w *work) mustRun() *v1alpha1.QueuedWorkload {
 	w.t.Helper()
-	return w.mustBe("Running", patience)
+	qw := w.mustBe("Running", patience)
+	w.bound(len(hostsOf(qw)), soon)
+	return qw
 }
 
 // mustEnd waits for its end.
@@ -147,6 +151,39 @@ func containsAll(text string, parts []string) bool {
 
 // pods are all pods it has ever had.
 func (w *work) pods() []podLife { return w.history.podsOf(w.uid()) }
+
+// pod waits until the history has seen a pod of an index, and returns the first.
+func (w *work) pod(index int) podLife {
+	w.t.Helper()
+	var found podLife
+	eventually(w.t, soon, fmt.Sprintf("%s has a pod of index %d", w.what(), index), func() (string, bool) {
+		for _, life := range w.pods() {
+			if life.Index == index || w.job == nil {
+				found = life
+				return "", true
+			}
+		}
+		return fmt.Sprintf("%d pods of other indexes", len(w.pods())), false
+	})
+	return found
+}
+
+// finish lets the programs of all its pods end by themselves.
+func (w *work) finish() {
+	w.t.Helper()
+	for _, life := range w.pods() {
+		if life.released().IsZero() {
+			w.finishPod(life)
+		}
+	}
+}
+
+// finishPod lets the program of one of its pods end by itself.
+func (w *work) finishPod(life podLife) {
+	w.t.Helper()
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.name, Name: life.Name}}
+	w.edit(pod, func() { pod.Annotations[simulate.RuntimeAnnotation] = "1s" })
+}
 
 // mustHaveNoPods says that it has never had a pod.
 func (w *work) mustHaveNoPods() {

@@ -144,7 +144,7 @@ func TestTwoSandboxesRunSideBySide(t *testing.T) {
 	}
 	for _, s := range both {
 		client := kubernetes.NewForConfigOrDie(s.RESTConfig())
-		nodes, err := client.CoreV1().Nodes().List(within(t, time.Minute), metav1.ListOptions{})
+		nodes, err := client.CoreV1().Nodes().List(within(t, 3*time.Minute), metav1.ListOptions{})
 		if err != nil {
 			t.Error(err)
 			continue

@@ -97,7 +97,7 @@ func up(t *testing.T, options sandbox.Options) *sandbox.Sandbox {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 		defer cancel()
 		if t.Failed() {
 			t.Logf("the end of kwok's log:\n%s", tail(t, s, sandbox.Kwok))
