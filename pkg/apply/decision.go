@@ -13,13 +13,14 @@ import (
 // decision is one decision of a plan about one workload: exactly one of the
 // pointers is set.
 type decision struct {
-	at      time.Time
-	evict   *batch.EvictDecision
-	requeue *batch.RequeueDecision
-	finish  *batch.FinishDecision
-	start   *batch.StartDecision
-	wait    *batch.WaitDecision
-	ready   *batch.ReadyDecision
+	at       time.Time
+	evict    *batch.EvictDecision
+	requeue  *batch.RequeueDecision
+	finish   *batch.FinishDecision
+	start    *batch.StartDecision
+	wait     *batch.WaitDecision
+	ready    *batch.ReadyDecision
+	remember *batch.RememberDecision
 }
 
 // decisions sorts a plan by workload, in the order in which it takes effect.
@@ -40,6 +41,9 @@ func decisions(plan batch.Plan) map[batch.WorkloadID][]decision {
 	}
 	for i := range plan.Finish {
 		add(plan.Finish[i].ID, decision{finish: &plan.Finish[i]})
+	}
+	for i := range plan.Remember {
+		add(plan.Remember[i].ID, decision{remember: &plan.Remember[i]})
 	}
 	for i := range plan.Wait {
 		add(plan.Wait[i].ID, decision{wait: &plan.Wait[i]})
@@ -87,6 +91,8 @@ func (d decision) record(qw *v1alpha1.QueuedWorkload) {
 		convert.RecordWait(qw, d.wait.Verdict, d.at)
 	case d.ready != nil:
 		convert.RecordReady(qw, *d.ready, d.at)
+	case d.remember != nil:
+		convert.RecordOutcomes(qw, d.remember.Outcomes)
 	}
 }
 

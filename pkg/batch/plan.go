@@ -32,6 +32,9 @@ type Plan struct {
 	Wait []WaitDecision
 	// Ready: these have all their pods ready, or no longer have.
 	Ready []ReadyDecision
+	// Remember: what came of those that these depend on, put on record with
+	// them.
+	Remember []RememberDecision
 
 	// Holds are the placements of all planned starts. They are no change to be
 	// written, and Empty does not count them: state keeps them, so that the
@@ -50,7 +53,7 @@ type Plan struct {
 
 // Empty says whether the plan changes nothing.
 func (p Plan) Empty() bool {
-	return len(p.Notify)+len(p.Evict)+len(p.Stop)+len(p.Requeue)+len(p.Nominate)+len(p.Finish)+len(p.Start)+len(p.Wait)+len(p.Ready) == 0
+	return len(p.Notify)+len(p.Evict)+len(p.Stop)+len(p.Requeue)+len(p.Nominate)+len(p.Finish)+len(p.Start)+len(p.Wait)+len(p.Ready)+len(p.Remember) == 0
 }
 
 type (
@@ -109,6 +112,12 @@ type (
 		ID     WorkloadID
 		Ready  bool
 		HeldBy string
+	}
+	// RememberDecision records what came of those that a workload depends on:
+	// all of it, by name.
+	RememberDecision struct {
+		ID       WorkloadID
+		Outcomes []Outcome
 	}
 )
 

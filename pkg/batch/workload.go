@@ -55,6 +55,7 @@ type Workload struct {
 	HeldSince    time.Time   // since when HeldBy has been something; zero: it is nothing, or not known
 	TakenBack    string      // while it waits: why its last run was taken back, in words; empty: it was not
 	LastVerdict  *Verdict    // what its Pending condition says now; nil: nothing yet
+	Outcomes     []Outcome   // what came of those that it depends on, as far as that is on record, by name
 }
 
 // PodSet is a group of like pods.
@@ -156,6 +157,16 @@ const (
 type Dependency struct {
 	Kind DependencyKind
 	Name string // empty for Singleton
+}
+
+// Outcome is what came of a workload, or of an array as a whole, that another
+// depends on. It stands in the dependent's own status: what it is about may be
+// deleted before the dependent starts, and then nobody else knows.
+type Outcome struct {
+	Name   string     // as in Dependency
+	ID     WorkloadID // whose it is; empty for an array
+	State  EndState   // how it ended; empty: it has started, and no more is known
+	Member *int       // index in the array of the first member that did not complete; nil: none, or no array
 }
 
 // ParseDependency reads "afterok:NAME", "after:NAME", "afterany:NAME",

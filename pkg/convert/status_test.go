@@ -124,6 +124,31 @@ func TestOneStateAtATime(t *testing.T) {
 	}
 }
 
+// TestOutcomesAreReadBack, whatever else is decided meanwhile.
+func TestOutcomesAreReadBack(t *testing.T) {
+	t.Parallel()
+	qw := gang()
+	want := []batch.Outcome{
+		{Name: "a", ID: "team/job-a-1", State: batch.Completed},
+		{Name: "b", ID: "team/job-b-2"},
+		{Name: "sweep", State: batch.Failed, Member: new(0)},
+	}
+	convert.RecordOutcomes(qw, want)
+	convert.RecordWait(qw, batch.Verdict{Reason: batch.ReasonResources}, at(1))
+	convert.RecordStart(qw, someAllocation(), at(2))
+	convert.RecordRequeue(qw, batch.RequeueDecision{Restarts: 1}, at(4))
+	if diff := cmp.Diff(want, convert.Workload(qw).Outcomes); diff != "" {
+		t.Errorf("(-written +read):\n%s", diff)
+	}
+	if got := qw.Status.Dependencies[1].State; got != "Started" {
+		t.Errorf("a person reads %q of what has started", got)
+	}
+	convert.RecordOutcomes(qw, nil)
+	if got := convert.Workload(qw).Outcomes; got != nil {
+		t.Errorf("%v is left", got)
+	}
+}
+
 func TestRunsAreTheLastTen(t *testing.T) {
 	t.Parallel()
 	qw := gang()

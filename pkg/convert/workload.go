@@ -89,6 +89,7 @@ func decisions(out *batch.Workload, qw *v1alpha1.QueuedWorkload) {
 	out.Restarts = int(value(status.Restarts))
 	out.Promise = instant(status.PlannedStartTime)
 	out.RequeueAfter = instant(status.RequeueAfter)
+	out.Outcomes = outcomes(qw)
 	if status.Allocation != nil {
 		out.Allocation = allocation(status.Allocation)
 	}

@@ -265,6 +265,9 @@ func brief(p batch.Plan) string {
 	for _, d := range p.Ready {
 		fmt.Fprintf(&b, "ready %s %t ", nameOf(d.ID), d.Ready)
 	}
+	for _, d := range p.Remember {
+		fmt.Fprintf(&b, "remember %s %+v ", nameOf(d.ID), d.Outcomes)
+	}
 	return b.String()
 }
 

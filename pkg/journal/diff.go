@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -60,6 +61,11 @@ func decisions(p batch.Plan) map[batch.WorkloadID][]string {
 	}
 	for _, d := range p.Ready {
 		say(d.ID, "ready: %t", d.Ready)
+	}
+	for _, d := range p.Remember {
+		for _, o := range d.Outcomes {
+			say(d.ID, "remembers %s: %s", o.Name, cmp.Or(string(o.State), "started"))
+		}
 	}
 	return out
 }

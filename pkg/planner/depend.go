@@ -100,8 +100,7 @@ func (p *pass) unmet(w *batch.Workload, d batch.Dependency) (words string, never
 		}
 		return "", false
 	}
-	fates := p.Fates[batch.DependencyName{Namespace: w.Namespace, Name: d.Name}]
-	t := tallyOf(p, fates)
+	t := tallyOf(p, p.fatesOf(w, d))
 	switch {
 	case d.Kind == batch.AfterOK && t.failed != nil:
 		return fmt.Sprintf("%s:%s cannot be met: %s%s", d.Kind, d.Name, which(d.Name, t.failed), endWords(t.failed)), true

@@ -99,6 +99,9 @@ func (p *pass) conclude() {
 	for _, r := range p.refused {
 		p.wait(r.waiting, r.verdict)
 	}
+	for _, w := range p.waiting {
+		p.noteOutcomes(w.Workload)
+	}
 	p.plan.Stats.Considered = waiting + len(p.plan.Start)
 	p.plan.Stats.Waiting = waiting + len(p.refused)
 	p.plan.Stats.Running += len(p.plan.Start)

@@ -71,6 +71,9 @@ func (w *world) carry(plan batch.Plan) (freed bool) {
 		ready := d.Ready
 		w.jobs[d.ID].workload.PodsReady = &ready
 	}
+	for _, d := range plan.Remember {
+		w.jobs[d.ID].workload.Outcomes = d.Outcomes
+	}
 	return len(plan.Evict) > 0
 }
 

@@ -198,13 +198,22 @@ func endMessage(state batch.EndState, j *job) string {
 	return ""
 }
 
-// cancel is its author deleting the job.
+// cancel is its author deleting the job. Of one that has ended only the record
+// is left to go.
 func (w *world) cancel(j *job) {
-	if j.ended || j.deleted {
+	if j.deleted {
 		return
 	}
 	id := j.workload.ID
 	w.doing = "deletion of " + string(id)
+	if j.ended {
+		j.deleted = true
+		w.forget(j)
+		for i := range j.pods {
+			w.step(batch.PodGone{UID: j.pods[i].UID})
+		}
+		return
+	}
 	running := len(j.pods) > 0
 	j.deleted, j.ended, j.lastEnd, j.state = true, true, w.now, string(batch.Cancelled)
 	w.open--
@@ -228,8 +237,8 @@ func (w *world) dropPods(j *job) {
 	j.pods = nil
 }
 
-// forget drops a job of a trace whose end is on record, as a cluster does with
-// finished Jobs after their time to live.
+// forget drops a job whose end is on record, as a cluster does with finished
+// Jobs after their time to live.
 func (w *world) forget(j *job) {
 	delete(w.jobs, j.workload.ID)
 	w.step(batch.WorkloadGone{ID: j.workload.ID})

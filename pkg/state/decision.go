@@ -69,6 +69,9 @@ func (s *State) issue(plan batch.Plan) {
 			}
 		})
 	}
+	for _, d := range plan.Remember {
+		s.change(d.ID, func(_ *record, w *batch.Workload) { w.Outcomes = d.Outcomes })
+	}
 	s.keepHolds(plan.Holds)
 	s.carried = plan.Carried
 	s.dropGhosts(plan.At)

@@ -171,12 +171,13 @@ func keepDecisions(seen, ours *batch.Workload) {
 	seen.HeldBy, seen.HeldSince, seen.TakenBack = ours.HeldBy, ours.HeldSince, ours.TakenBack
 	seen.Nomination, seen.ReadySince, seen.Notice = ours.Nomination, ours.ReadySince, ours.Notice
 	seen.CheckpointedAt = later(seen.CheckpointedAt, ours.CheckpointedAt)
+	seen.Outcomes = ours.Outcomes
 }
 
 // keepAnswers keeps what we have said of a workload at the same stage: it may
 // still be on its way to the API server, and nobody else says anything there.
 func keepAnswers(seen, ours *batch.Workload) {
-	seen.LastVerdict, seen.Promise = ours.LastVerdict, ours.Promise
+	seen.LastVerdict, seen.Promise, seen.Outcomes = ours.LastVerdict, ours.Promise, ours.Outcomes
 	seen.HeldBy, seen.HeldSince, seen.TakenBack = ours.HeldBy, ours.HeldSince, ours.TakenBack
 	seen.Nomination, seen.Notice = ours.Nomination, ours.Notice
 	seen.CheckpointedAt = later(seen.CheckpointedAt, ours.CheckpointedAt)

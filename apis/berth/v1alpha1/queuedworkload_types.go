@@ -198,6 +198,42 @@ type QueuedWorkloadStatus struct {
 	// started is not tried again.
 	// +optional
 	RequeueAfter *metav1.Time `json:"requeueAfter,omitempty"`
+
+	// dependencies are what came of the work that spec.after names, as far as
+	// it has come to something. It binds over a restart of Berth, when that
+	// work itself may have been deleted.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=32
+	Dependencies []DependencyOutcome `json:"dependencies,omitempty"`
+}
+
+// DependencyOutcome is what came of work that a workload waits for.
+type DependencyOutcome struct {
+	// name is that of the Job or Pod, or of the array, as in spec.after.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=300
+	Name string `json:"name,omitempty"`
+
+	// state is Started, or the final state: Completed, Failed, Timeout,
+	// Cancelled. An array has that of its first member that did not complete.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=32
+	State string `json:"state,omitempty"`
+
+	// workload is the QueuedWorkload that it was. Absent for an array.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	Workload string `json:"workload,omitempty"`
+
+	// member is the index of the first member of the array that did not
+	// complete. Absent: all have, or it is no array.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Member *int32 `json:"member,omitempty"`
 }
 
 // WorkloadSummary is one workload in one line.
