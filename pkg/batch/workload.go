@@ -143,7 +143,7 @@ const (
 	AfterOK    DependencyKind = "afterok"    // it has completed
 	AfterAny   DependencyKind = "afterany"   // it has ended, however
 	AfterNotOK DependencyKind = "afternotok" // it has ended otherwise than completed
-	Singleton  DependencyKind = "singleton"  // no older workload of the same user and job name waits or runs in the namespace
+	Singleton  DependencyKind = "singleton"  // no older workload of the same user and job name waits or runs in the namespace, or has pods there
 )
 
 // Dependency is one condition on another workload of the same namespace, by

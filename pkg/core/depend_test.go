@@ -252,3 +252,71 @@ func TestWhatComesAfterWaitsForTheLastPod(t *testing.T) {
 		t.Error("next has not started, though the last pod of first is gone")
 	}
 }
+
+// TestSingletonWaitsForThePodsOfWhatWasDeleted: the older one of its name has
+// no record any more, and its pods still write to the same place. After a
+// restart that is known of those that are named.
+func TestSingletonWaitsForThePodsOfWhatWasDeleted(t *testing.T) {
+	t.Parallel()
+	for _, how := range []string{"deleted", "failed"} {
+		w := newWorld(t)
+		w.nodes(1, 8)
+		single := func(w *batch.Workload) {
+			w.Submitter, w.JobName, w.After = "ann", "train", []batch.Dependency{{Kind: batch.Singleton}}
+		}
+		w.submit(job{name: "first", gpu: 1, walltime: 60, runs: -1, edit: single})
+		w.until(1)
+		w.submit(job{name: "next", gpu: 1, walltime: 5, edit: single}, job{name: "other", gpu: 1, walltime: 5, edit: after("singleton")})
+		w.until(2)
+		w.reason("next", batch.ReasonDependency, "waits for first to end, which is older and has the same job name")
+		j := w.jobs["first"]
+		j.live, j.ended = false, w.now
+		if how == "deleted" {
+			w.step(batch.WorkloadGone{ID: id("first")})
+			delete(w.waits, "first")
+		} else {
+			w.step(batch.OwnerObserved{ID: id("first"), Owner: batch.Owner{
+				Started: true, End: &batch.End{State: batch.Failed, Time: w.now},
+			}})
+		}
+		w.until(3)
+		w.want("next=-", "other=1")
+		w.reason("next", batch.ReasonDependency, "same job name, whose pods are still ending")
+		if v := w.core.Snapshot().Ending; len(v) != 1 {
+			t.Errorf("%s: %d are ending, want first", how, len(v))
+		}
+		for i, host := range j.hosts {
+			w.step(batch.PodGone{UID: w.pod(j, i, host, batch.PodReady).UID})
+		}
+		w.until(4)
+		w.want("next=3")
+		if v := w.core.Snapshot().Ending; len(v) != 0 {
+			t.Errorf("%s: %d are ending, and no pod is left", how, len(v))
+		}
+	}
+}
+
+// TestPodsOfWhatWasDeletedAreWaitedForAfterARestart by those that have it on
+// record.
+func TestPodsOfWhatWasDeletedAreWaitedForAfterARestart(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.nodes(1, 8)
+	w.submit(job{name: "first", gpu: 1, walltime: 60, runs: -1})
+	w.until(1)
+	w.submit(job{name: "next", gpu: 1, walltime: 5, edit: after("afterany:first")})
+	w.until(2)
+	j := w.jobs["first"]
+	j.live, j.ended = false, w.now
+	w.step(batch.WorkloadGone{ID: id("first")})
+	delete(w.waits, "first")
+	w.until(3)
+	w.restart(w.events)
+	w.until(4)
+	w.want("next=-")
+	for i, host := range j.hosts {
+		w.step(batch.PodGone{UID: w.pod(j, i, host, batch.PodReady).UID})
+	}
+	w.until(5)
+	w.want("next=4")
+}

@@ -11,7 +11,7 @@ import (
 // kin knows who depends on whom. It is made when the first workload asks.
 type kin struct {
 	waiting map[batch.WorkloadID]*batch.Workload
-	groups  map[groupKey][]*batch.Workload // that have not ended, older first
+	groups  map[groupKey][]*batch.Workload // that have not ended, or whose pods have not, older first
 	cycles  map[batch.WorkloadID]string    // in words; absent: not in a cycle
 }
 
@@ -58,6 +58,11 @@ func (p *pass) kinship() *kin {
 			add(s.Workload)
 		}
 	}
+	for _, w := range p.Ending { //order:any sorted below
+		if w != nil {
+			add(w)
+		}
+	}
 	for _, group := range k.groups { //order:any each group by itself
 		slices.SortFunc(group, older)
 	}
@@ -96,7 +101,7 @@ func (p *pass) dependency(w *batch.Workload) batch.Verdict {
 func (p *pass) unmet(w *batch.Workload, d batch.Dependency) (words string, never bool) {
 	if d.Kind == batch.Singleton {
 		if other := p.kinship().before(w); other != nil {
-			return other.Name + " to end, which is older and has the same job name", false
+			return other.Name + " to end, which is older and has the same job name" + p.stillEnding(other.ID), false
 		}
 		return "", false
 	}
@@ -114,12 +119,22 @@ func (p *pass) unmet(w *batch.Workload, d batch.Dependency) (words string, never
 	}[d.Kind]
 	words = fmt.Sprintf("%s to %s (%s)", d.Name, verb, d.Kind)
 	if t.ending > 0 {
-		words += ", whose pods are still ending"
+		words += podsStillEnd
 	}
 	if t.known == 0 {
 		words += ", and no workload of that name is known"
 	}
 	return words, false
+}
+
+// podsStillEnd follows the name of one that has ended but for its pods.
+const podsStillEnd = ", whose pods are still ending"
+
+func (p *pass) stillEnding(id batch.WorkloadID) string {
+	if _, ends := p.Ending[id]; ends {
+		return podsStillEnd
+	}
+	return ""
 }
 
 // tally counts what is known of those that a dependency names.

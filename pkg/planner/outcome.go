@@ -16,15 +16,16 @@ func (p *pass) fatesOf(w *batch.Workload, d batch.Dependency) []batch.Fate {
 	for i := range w.Outcomes {
 		// That it had started says nothing about how it has ended.
 		if o := &w.Outcomes[i]; o.Name == d.Name && (o.State != "" || d.Kind == batch.After) {
-			return []batch.Fate{recalled(o)}
+			return []batch.Fate{p.recalled(o)}
 		}
 	}
 	return nil
 }
 
 // recalled is the fate that an outcome stands for.
-func recalled(o *batch.Outcome) batch.Fate {
-	f := batch.Fate{ID: o.ID, Started: true, End: o.State, Gone: true}
+func (p *pass) recalled(o *batch.Outcome) batch.Fate {
+	_, living := p.Ending[o.ID]
+	f := batch.Fate{ID: o.ID, Started: true, End: o.State, Gone: true, Living: living && o.ID != ""}
 	if o.Member != nil {
 		f.Index, f.Members = *o.Member, 1 // one that stands for all
 	}

@@ -152,7 +152,7 @@ func (r *record) fate(name batch.DependencyName) batch.Fate {
 // them may not begin beside them.
 func (s *State) markLiving(fates []batch.Fate) {
 	for i := range fates {
-		if r, known := s.records[fates[i].ID]; known {
+		if r, known := s.ending[fates[i].ID]; known {
 			fates[i].Living = r.living()
 		}
 	}
@@ -166,6 +166,26 @@ func (r *record) living() bool {
 		}
 	}
 	return false
+}
+
+// over says whether a workload has ended or was deleted.
+func (r *record) over() bool {
+	return r.workload == nil || r.workload.Finished != nil || r.owner != nil && r.owner.End != nil
+}
+
+// stillEnding are those that are over but for their pods.
+func (s *State) stillEnding() map[batch.WorkloadID]*batch.Workload {
+	if len(s.ending) == 0 {
+		return nil
+	}
+	all := make(map[batch.WorkloadID]*batch.Workload, len(s.ending))
+	for id, r := range s.ending { //order:any into a map
+		all[id] = r.late
+		if r.workload != nil {
+			all[id] = r.workload
+		}
+	}
+	return all
 }
 
 // fatesFor are the fates of all that waiting work depends on, and work that

@@ -42,6 +42,7 @@ type RecordImage struct {
 	Workload *batch.Workload   `json:",omitempty"`
 	Owner    *batch.Owner      `json:",omitempty"`
 	Before   *batch.Workload   `json:",omitempty"`
+	Late     *batch.Workload   `json:",omitempty"`
 	Held     *batch.Allocation `json:",omitempty"`
 	Trusted  bool              `json:",omitempty"`
 	Refused  string            `json:",omitempty"`
@@ -77,11 +78,11 @@ func (s *State) Image() Image {
 	}
 	for _, id := range slices.Sorted(maps.Keys(s.records)) {
 		r := s.records[id]
-		if r.workload == nil && r.owner == nil {
+		if r.workload == nil && r.owner == nil && r.late == nil {
 			continue // its pods bring it back
 		}
 		out.Records = append(out.Records, RecordImage{
-			ID: id, Workload: r.workload, Owner: r.owner, Before: r.before, Held: r.held,
+			ID: id, Workload: r.workload, Owner: r.owner, Before: r.before, Late: r.late, Held: r.held,
 			Trusted: r.trusted, Refused: r.refused, Stray: r.stray,
 		})
 	}
@@ -125,7 +126,7 @@ func Restore(image Image) *State {
 	}
 	for _, is := range image.Records {
 		r := s.record(is.ID)
-		r.workload, r.owner, r.before, r.held = is.Workload, is.Owner, is.Before, is.Held
+		r.workload, r.owner, r.before, r.late, r.held = is.Workload, is.Owner, is.Before, is.Late, is.Held
 		r.trusted, r.refused, r.stray = is.Trusted, is.Refused, is.Stray
 		if r.workload != nil {
 			r.shape = batch.Shape(r.workload.PodSets)

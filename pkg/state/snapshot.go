@@ -33,6 +33,7 @@ func (s *State) Snapshot() batch.Snapshot {
 	if s.hasQuotas() {
 		snapshot.Uses = s.uses()
 	}
+	snapshot.Ending = s.stillEnding()
 	return snapshot
 }
 
@@ -41,6 +42,11 @@ func (s *State) settle() {
 	for _, r := range s.dirtyRecords { //order:any each record by itself
 		s.place(r)
 		s.recharge(r)
+		if r.over() && r.living() {
+			s.ending[r.id] = r
+		} else {
+			delete(s.ending, r.id)
+		}
 	}
 	clear(s.dirtyRecords)
 }

@@ -35,6 +35,7 @@ type State struct {
 	waiting *btree.BTreeG[*batch.Waiting] // by rank
 	started *btree.BTreeG[*record]        // by ID
 	held    []batch.WorkloadID            // those with a placement of a planned start
+	ending  map[batch.WorkloadID]*record  // those that are over but for their pods
 
 	dirtyRecords map[batch.WorkloadID]*record // charges to be worked out
 	dirtyNodes   map[batch.NodeName]*node     // views to be made
@@ -56,6 +57,7 @@ func New() *State {
 			return batch.CompareRank(a.Workload, b.Workload) < 0
 		}),
 		started:      btree.NewG(degree, func(a, b *record) bool { return cmp.Less(a.id, b.id) }),
+		ending:       map[batch.WorkloadID]*record{},
 		dirtyRecords: map[batch.WorkloadID]*record{},
 		dirtyNodes:   map[batch.NodeName]*node{},
 	}
