@@ -20,7 +20,8 @@ type Snapshot struct {
 	// where they are members of an array; a name that is not known has none.
 	Fates map[DependencyName][]Fate
 	// Ending are those that have ended, or were deleted, and have pods on nodes
-	// still, by ID. Of one whose deletion was not seen the workload is nil.
+	// still, by ID: who they were. Of one whose deletion was not seen that is
+	// nil.
 	Ending map[WorkloadID]*Workload
 
 	// Carried is what the last plan that was carried out has left.

@@ -18,6 +18,9 @@ type names struct {
 	// gone are the fates of workloads whose record was deleted: by name, and by
 	// index in an array.
 	gone map[batch.DependencyName]map[int]goneFate
+	// late is what stays of them while their pods end, by ID: what singleton
+	// compares.
+	late map[batch.WorkloadID]*batch.Workload
 	// order is in which gone were added; those before first are forgotten.
 	order         []goneName
 	first, number int
@@ -37,6 +40,7 @@ func newNames() names {
 	return names{
 		records: map[batch.DependencyName]map[batch.WorkloadID]*record{},
 		gone:    map[batch.DependencyName]map[int]goneFate{},
+		late:    map[batch.WorkloadID]*batch.Workload{},
 	}
 }
 
@@ -78,6 +82,7 @@ func (n *names) bury(r *record) {
 		}
 		n.remember(name, fate)
 	}
+	n.late[r.id] = nameplate(r.workload)
 	for len(n.order)-n.first > fatesMax {
 		n.forget(n.order[n.first])
 		n.first++
@@ -97,7 +102,8 @@ func (n *names) remember(name batch.DependencyName, fate batch.Fate) {
 }
 
 func (n *names) forget(g goneName) {
-	if n.gone[g.name][g.index].number == g.number {
+	if is := n.gone[g.name][g.index]; is.number == g.number {
+		delete(n.late, is.ID)
 		delete(n.gone[g.name], g.index)
 	}
 	if len(n.gone[g.name]) == 0 {
@@ -180,12 +186,20 @@ func (s *State) stillEnding() map[batch.WorkloadID]*batch.Workload {
 	}
 	all := make(map[batch.WorkloadID]*batch.Workload, len(s.ending))
 	for id, r := range s.ending { //order:any into a map
-		all[id] = r.late
+		all[id] = s.names.late[id]
 		if r.workload != nil {
-			all[id] = r.workload
+			all[id] = nameplate(r.workload)
 		}
 	}
 	return all
+}
+
+// nameplate is what tells who a workload was, and what singleton compares.
+func nameplate(w *batch.Workload) *batch.Workload {
+	return &batch.Workload{
+		ID: w.ID, UID: w.UID, Namespace: w.Namespace, Name: w.Name,
+		Submitter: w.Submitter, QueuedAt: w.QueuedAt, JobName: w.JobName, Array: w.Array,
+	}
 }
 
 // fatesFor are the fates of all that waiting work depends on, and work that

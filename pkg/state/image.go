@@ -42,7 +42,6 @@ type RecordImage struct {
 	Workload *batch.Workload   `json:",omitempty"`
 	Owner    *batch.Owner      `json:",omitempty"`
 	Before   *batch.Workload   `json:",omitempty"`
-	Late     *batch.Workload   `json:",omitempty"`
 	Held     *batch.Allocation `json:",omitempty"`
 	Trusted  bool              `json:",omitempty"`
 	Refused  string            `json:",omitempty"`
@@ -53,6 +52,7 @@ type RecordImage struct {
 type GoneImage struct {
 	Name batch.DependencyName
 	Fate batch.Fate
+	Late *batch.Workload `json:",omitempty"` // what stays of it while its pods end
 }
 
 // Image returns the working set as it is now.
@@ -78,17 +78,17 @@ func (s *State) Image() Image {
 	}
 	for _, id := range slices.Sorted(maps.Keys(s.records)) {
 		r := s.records[id]
-		if r.workload == nil && r.owner == nil && r.late == nil {
+		if r.workload == nil && r.owner == nil {
 			continue // its pods bring it back
 		}
 		out.Records = append(out.Records, RecordImage{
-			ID: id, Workload: r.workload, Owner: r.owner, Before: r.before, Late: r.late, Held: r.held,
+			ID: id, Workload: r.workload, Owner: r.owner, Before: r.before, Held: r.held,
 			Trusted: r.trusted, Refused: r.refused, Stray: r.stray,
 		})
 	}
 	for _, g := range s.names.order[s.names.first:] {
 		if is := s.names.gone[g.name][g.index]; is.number == g.number {
-			out.Gone = append(out.Gone, GoneImage{Name: g.name, Fate: is.Fate})
+			out.Gone = append(out.Gone, GoneImage{Name: g.name, Fate: is.Fate, Late: s.names.late[is.ID]})
 		}
 	}
 	return out
@@ -126,7 +126,7 @@ func Restore(image Image) *State {
 	}
 	for _, is := range image.Records {
 		r := s.record(is.ID)
-		r.workload, r.owner, r.before, r.late, r.held = is.Workload, is.Owner, is.Before, is.Late, is.Held
+		r.workload, r.owner, r.before, r.held = is.Workload, is.Owner, is.Before, is.Held
 		r.trusted, r.refused, r.stray = is.Trusted, is.Refused, is.Stray
 		if r.workload != nil {
 			r.shape = batch.Shape(r.workload.PodSets)
@@ -143,6 +143,9 @@ func Restore(image Image) *State {
 	s.held = slices.Clone(image.Held)
 	for _, is := range image.Gone {
 		s.names.remember(is.Name, is.Fate)
+		if is.Late != nil {
+			s.names.late[is.Fate.ID] = is.Late
+		}
 	}
 	return s
 }

@@ -20,7 +20,6 @@ type record struct {
 	waiting *batch.Waiting    // its entry among the waiting; nil: it does not wait
 	held    *batch.Allocation // placement of its planned start
 	before  *batch.Workload   // as it waited, until the API server has confirmed its start
-	late    *batch.Workload   // as it was when it was deleted, while its pods end
 
 	// Of this run. An owner that was seen before the start says nothing about
 	// it: trusted says that it was seen released since, or that the start is
@@ -128,7 +127,7 @@ func (s *State) observeWorkload(seen batch.Workload) {
 		s.names.remove(r) // of an older record of ours, which may have been a member of nothing
 	}
 	r.shape = shape
-	r.workload, r.late = &seen, nil
+	r.workload = &seen
 	s.names.add(r)
 	s.touch(r)
 }
@@ -200,7 +199,6 @@ func (s *State) dropWorkload(id batch.WorkloadID) {
 	if r.workload != nil {
 		s.names.bury(r)
 		s.names.remove(r)
-		r.late = r.workload
 	}
 	r.workload, r.owner, r.held, r.before = nil, nil, nil, nil
 	r.trusted, r.refused = false, ""
