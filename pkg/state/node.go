@@ -103,9 +103,6 @@ func (s *State) observePod(seen batch.Pod) {
 	r := s.record(seen.Workload)
 	s.uncountStray(r)
 	r.pods[seen.UID] = p
-	if r.workload != nil && seen.CheckpointedAt.After(r.workload.CheckpointedAt) {
-		s.change(r.id, func(_ *record, w *batch.Workload) { w.CheckpointedAt = seen.CheckpointedAt })
-	}
 	s.touch(r)
 }
 

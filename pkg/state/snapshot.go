@@ -57,7 +57,7 @@ func (r *record) asStarted() *batch.Started {
 		Suspended: r.suspended(),
 	}
 	var held *pod
-	acknowledged := 0
+	saved, acknowledged := r.workload.CheckpointedAt, 0
 	for _, p := range r.pods { //order:any counts, and the first by name
 		switch {
 		case p.ghost:
@@ -69,6 +69,7 @@ func (r *record) asStarted() *batch.Started {
 				acknowledged++
 			}
 		}
+		saved = later(saved, p.CheckpointedAt)
 		if p.Held != "" && (held == nil || p.Name < held.Name) {
 			held = p
 		}
@@ -79,6 +80,11 @@ func (r *record) asStarted() *batch.Started {
 			st.Succeeded++
 		case batch.PodWaiting, batch.PodBound, batch.PodFailed:
 		}
+	}
+	if !saved.Equal(r.workload.CheckpointedAt) {
+		w := *r.workload
+		w.CheckpointedAt = saved
+		st.Workload = &w
 	}
 	st.Acknowledged = acknowledged > 0 && acknowledged == st.Live
 	if held != nil {

@@ -97,10 +97,6 @@ func (r *record) noteOwner() {
 func (s *State) observeWorkload(seen batch.Workload) {
 	r := s.record(seen.ID)
 	s.uncountStray(r)
-	// Its pods may have been seen before it, and say so themselves.
-	for _, p := range r.pods { //order:any the latest
-		seen.CheckpointedAt = later(seen.CheckpointedAt, p.CheckpointedAt)
-	}
 	newer := 1
 	if r.workload != nil {
 		newer = compareProgress(&seen, r.workload)
