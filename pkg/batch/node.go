@@ -1,6 +1,10 @@
 package batch
 
-import "time"
+import (
+	"maps"
+	"slices"
+	"time"
+)
 
 // Node is a node as the planner sees it.
 type Node struct {
@@ -9,6 +13,12 @@ type Node struct {
 	Taints   []Taint   // those with effect NoSchedule or NoExecute; a cordon is one
 	Capacity Resources // allocatable, ResourcePods included
 	Ready    bool
+}
+
+// Same says whether two nodes are the same.
+func (n *Node) Same(other *Node) bool {
+	return n.Name == other.Name && n.Ready == other.Ready && maps.Equal(n.Labels, other.Labels) &&
+		slices.Equal(n.Taints, other.Taints) && maps.Equal(n.Capacity, other.Capacity)
 }
 
 // PodPhase is how far a pod has come, as far as capacity is concerned.

@@ -2,6 +2,7 @@ package batch
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -95,6 +96,15 @@ type Allocation struct {
 	Deadline time.Time // zero: unlimited
 	Planned  time.Time // the planned start that it had; zero: none
 	PodSets  []Placement
+}
+
+// Same says whether two allocations are the same.
+func (a *Allocation) Same(other *Allocation) bool {
+	return a.Queue == other.Queue && a.Flavor == other.Flavor && a.Via == other.Via &&
+		a.Start.Equal(other.Start) && a.Deadline.Equal(other.Deadline) && a.Planned.Equal(other.Planned) &&
+		slices.EqualFunc(a.PodSets, other.PodSets, func(x, y Placement) bool {
+			return x.PodSet == y.PodSet && slices.Equal(x.Hosts, y.Hosts)
+		})
 }
 
 // Placement says where the pods of one pod set go: Hosts[i] is the node of the

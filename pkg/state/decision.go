@@ -133,22 +133,28 @@ func (s *State) undoStart(e batch.AdmitFailed) {
 	s.touch(r)
 }
 
-// keepHolds remembers the placements of all planned starts.
+// keepHolds remembers the placements of all planned starts. Those that are
+// where they were are not touched.
 func (s *State) keepHolds(holds []batch.HoldDecision) {
-	for _, id := range s.held {
-		if r, ok := s.records[id]; ok && r.held != nil {
-			r.held = nil
-			s.touch(r)
-		}
-	}
-	s.held = s.held[:0]
+	s.issued++
+	before := s.held
+	s.held = make([]batch.WorkloadID, 0, len(holds))
 	for _, d := range holds {
 		r, ok := s.records[d.ID]
 		if !ok || r.workload == nil || r.workload.Allocation != nil || r.workload.Finished != nil {
 			continue
 		}
-		r.held = &d.Allocation
+		if r.held == nil || !r.held.Same(&d.Allocation) {
+			r.held = &d.Allocation
+			s.touch(r)
+		}
+		r.heldBy = s.issued
 		s.held = append(s.held, d.ID)
-		s.touch(r)
+	}
+	for _, id := range before {
+		if r, ok := s.records[id]; ok && r.held != nil && r.heldBy != s.issued {
+			r.held = nil
+			s.touch(r)
+		}
 	}
 }

@@ -202,24 +202,21 @@ func nameplate(w *batch.Workload) *batch.Workload {
 	}
 }
 
-// fatesFor are the fates of all that waiting work depends on, and work that
+// fatesOfAll are the fates of all that waiting work depends on, and work that
 // runs: it may be taken back and wait again.
-func (s *State) fatesFor(snapshot *batch.Snapshot) map[batch.DependencyName][]batch.Fate {
+func (s *State) fatesOfAll() map[batch.DependencyName][]batch.Fate {
+	if len(s.dependent) == 0 {
+		return nil
+	}
 	fates := map[batch.DependencyName][]batch.Fate{}
-	add := func(w *batch.Workload) {
-		for _, d := range w.After {
-			name := batch.DependencyName{Namespace: w.Namespace, Name: d.Name}
+	for _, r := range s.dependent { //order:any each name by itself
+		for _, d := range r.workload.After {
+			name := batch.DependencyName{Namespace: r.workload.Namespace, Name: d.Name}
 			if _, known := fates[name]; !known && d.Name != "" {
 				fates[name] = s.names.fates(name)
 				s.markLiving(fates[name])
 			}
 		}
-	}
-	for _, w := range snapshot.Waiting {
-		add(w.Workload)
-	}
-	for _, st := range snapshot.Started {
-		add(st.Workload)
 	}
 	if len(fates) == 0 {
 		return nil

@@ -46,6 +46,9 @@ func (s *State) node(name batch.NodeName) *node {
 
 func (s *State) observeNode(seen batch.Node) {
 	n := s.node(seen.Name)
+	if n.node != nil && n.node.Same(&seen) {
+		return // what is known of the nodes holds, as long as they are the same
+	}
 	s.nodesChanged = s.nodesChanged || n.node == nil
 	n.node = &seen
 	s.dirtyNodes[seen.Name] = n

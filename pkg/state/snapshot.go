@@ -1,6 +1,7 @@
 package state
 
 import (
+	"slices"
 	"time"
 
 	"github.com/berth-dev/berth/pkg/batch"
@@ -18,18 +19,10 @@ func (s *State) Snapshot() batch.Snapshot {
 		Flavors:     s.flavors.frozen(),
 		Namespaces:  s.namespaces.frozen(),
 		Carried:     s.carried,
-		Waiting:     make([]*batch.Waiting, 0, s.waiting.Len()),
-		Started:     make([]*batch.Started, 0, s.started.Len()),
+		Waiting:     s.waitingNow(),
+		Started:     s.startedNow(),
+		Fates:       s.fatesOfAll(),
 	}
-	s.waiting.Ascend(func(w *batch.Waiting) bool {
-		snapshot.Waiting = append(snapshot.Waiting, w)
-		return true
-	})
-	s.started.Ascend(func(r *record) bool {
-		snapshot.Started = append(snapshot.Started, r.asStarted())
-		return true
-	})
-	snapshot.Fates = s.fatesFor(&snapshot)
 	if s.hasQuotas() {
 		snapshot.Uses = s.uses()
 	}
@@ -37,9 +30,36 @@ func (s *State) Snapshot() batch.Snapshot {
 	return snapshot
 }
 
+// waitingNow are all that wait, by rank; as long as they are the same, the same
+// list.
+func (s *State) waitingNow() []*batch.Waiting {
+	if s.waitingList == nil {
+		s.waitingList = make([]*batch.Waiting, 0, s.waiting.Len())
+		s.waiting.Ascend(func(w *batch.Waiting) bool {
+			s.waitingList = append(s.waitingList, w)
+			return true
+		})
+	}
+	return slices.Clip(s.waitingList)
+}
+
+// startedNow are all that hold an allocation, by ID.
+func (s *State) startedNow() []*batch.Started {
+	list := make([]*batch.Started, 0, s.started.Len())
+	s.started.Ascend(func(r *record) bool {
+		if r.started == nil {
+			r.started = r.asStarted()
+		}
+		list = append(list, r.started)
+		return true
+	})
+	return list
+}
+
 // settle works out what has changed since it was last called.
 func (s *State) settle() {
 	for _, r := range s.dirtyRecords { //order:any each record by itself
+		r.started = nil
 		s.place(r)
 		s.recharge(r)
 		if r.over() && r.living() {

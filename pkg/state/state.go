@@ -32,10 +32,13 @@ type State struct {
 	strays  int // records that only an owner is known of
 	names   names
 
-	waiting *btree.BTreeG[*batch.Waiting] // by rank
-	started *btree.BTreeG[*record]        // by ID
-	held    []batch.WorkloadID            // those with a placement of a planned start
-	ending  map[batch.WorkloadID]*record  // those that are over but for their pods
+	waiting     *btree.BTreeG[*batch.Waiting] // by rank
+	waitingList []*batch.Waiting              // the same; nil: not since it has changed
+	started     *btree.BTreeG[*record]        // by ID
+	dependent   map[batch.WorkloadID]*record  // those waiting or started that depend on others
+	held        []batch.WorkloadID            // those with a placement of a planned start
+	issued      int                           // plans
+	ending      map[batch.WorkloadID]*record  // those that are over but for their pods
 
 	dirtyRecords map[batch.WorkloadID]*record // charges to be worked out
 	dirtyNodes   map[batch.NodeName]*node     // views to be made
@@ -58,6 +61,7 @@ func New() *State {
 		}),
 		started:      btree.NewG(degree, func(a, b *record) bool { return cmp.Less(a.id, b.id) }),
 		ending:       map[batch.WorkloadID]*record{},
+		dependent:    map[batch.WorkloadID]*record{},
 		dirtyRecords: map[batch.WorkloadID]*record{},
 		dirtyNodes:   map[batch.NodeName]*node{},
 	}

@@ -19,6 +19,8 @@ type record struct {
 	shape   string
 	waiting *batch.Waiting    // its entry among the waiting; nil: it does not wait
 	held    *batch.Allocation // placement of its planned start
+	heldBy  int               // the number of the plan that holds it
+	started *batch.Started    // its entry among the started, once it is made
 	before  *batch.Workload   // as it waited, until the API server has confirmed its start
 
 	// Of this run. An owner that was seen before the start says nothing about
@@ -219,18 +221,33 @@ func (s *State) refuseStart(e batch.StartRefused) {
 // neither.
 func (s *State) place(r *record) {
 	w := r.workload
-	if r.waiting != nil {
-		s.waiting.Delete(r.waiting)
-		r.waiting = nil
+	runs := w != nil && w.Finished == nil && w.Allocation != nil
+	waits := w != nil && w.Finished == nil && w.Allocation == nil
+	is := batch.Waiting{Workload: w, Owner: r.owner, Shape: r.shape, Held: r.held}
+	if r.waiting == nil || !waits || *r.waiting != is {
+		s.removeWaiting(r)
 	}
-	if w != nil && w.Finished == nil && w.Allocation == nil {
-		r.waiting = &batch.Waiting{Workload: w, Owner: r.owner, Shape: r.shape, Held: r.held}
+	if waits && r.waiting == nil {
+		r.waiting = &is
 		s.waiting.ReplaceOrInsert(r.waiting)
+		s.waitingList = nil
 	}
-	if w != nil && w.Finished == nil && w.Allocation != nil {
+	if runs {
 		s.started.ReplaceOrInsert(r)
 	} else {
 		s.started.Delete(r)
+	}
+	if (runs || waits) && len(w.After) > 0 {
+		s.dependent[r.id] = r
+	} else {
+		delete(s.dependent, r.id)
+	}
+}
+
+func (s *State) removeWaiting(r *record) {
+	if r.waiting != nil {
+		s.waiting.Delete(r.waiting)
+		r.waiting, s.waitingList = nil, nil
 	}
 }
 
