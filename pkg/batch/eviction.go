@@ -33,6 +33,19 @@ type Notice struct {
 	Until time.Time
 }
 
+// Words say why a run is taken back: for what waits again, and for the end of
+// what does not.
+func (n *Notice) Words() string {
+	switch n.Cause {
+	case CausePreempted:
+		return n.By + " took its place"
+	case CauseReclaimed:
+		return n.By + " took back quota that its queue had lent"
+	case CauseStartTimeout, CauseSuspended, CauseCancelled, CauseWalltime:
+	}
+	return n.By
+}
+
 // Eviction is an allocation being taken back: from the notice to the moment at
 // which its pods are gone.
 //

@@ -85,6 +85,8 @@ type Via string
 const (
 	ViaOrder    Via = "Order"
 	ViaBackfill Via = "Backfill" // before a higher-ranked workload that could use the same nodes
+
+	ViaPreemption Via = "Preemption" // in the place that others have given up for it
 )
 
 // Allocation is what a started workload holds: placement, start and deadline.

@@ -21,7 +21,6 @@ const roundsMax = 32
 // promise in the next. So the next plan, which begins with what this one
 // leaves, has nothing to change.
 func (p *pass) backfill() {
-	p.line = p.newBoard()
 	p.full = p.line
 	for {
 		if p.Policy.Backfill == batch.BackfillNone {
@@ -84,6 +83,9 @@ func (p *pass) overlooked() []*contender {
 	}
 	blocked := map[batch.QueueName]bool{}
 	for _, c := range p.order {
+		if c.waitsNominated(p) {
+			blocked[c.queue.Name] = true
+		}
 		if c.started || blocked[c.queue.Name] {
 			continue
 		}
@@ -232,6 +234,9 @@ func (p *pass) place(how manner) (planned []*contender, kept bool) {
 	var late []*contender
 	for _, c := range p.order {
 		if c.started {
+			if c.waitsNominated(p) {
+				turns.pass(c)
+			}
 			continue
 		}
 		if c.bound = ""; !c.key.shape.absent {
@@ -350,7 +355,7 @@ func (p *pass) markBackfilled() {
 		switch {
 		case !c.starts(p):
 			p.want(c, wanted, seen)
-		case c.placed() && slices.ContainsFunc(c.place.Seats, func(s timeline.Seat) bool { return wanted[s.Node] }):
+		case c.placed() && c.nomination == nil && slices.ContainsFunc(c.place.Seats, func(s timeline.Seat) bool { return wanted[s.Node] }):
 			c.via = batch.ViaBackfill
 		}
 	}

@@ -125,8 +125,8 @@ func (p *pass) paid() []quota.Charge {
 // endOf is when a charge is expected to end.
 func (p *pass) endOf(c *batch.Charge) timeline.Time {
 	end := c.End(p.now)
-	if p.evicting[c.By] {
-		soon := batch.Charge{Until: batch.AnyMoment()}
+	if until, evicted := p.evicting[c.By]; evicted {
+		soon := batch.Charge{Until: until}
 		end = soon.End(p.now)
 	}
 	if end.IsZero() {

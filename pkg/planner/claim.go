@@ -21,7 +21,12 @@ type claim struct {
 	tried   bool          // a round of this plan has looked for space for it
 	loose   bool          // its place was given to another, look again
 	grown   bool          // it starts, and with the most pods that fit
-	started bool          // it starts, and its place is on p.line
+	started bool          // it starts, or is nominated, and its place is on p.line
+
+	// nomination is what keeps its place for it; nil: nothing. fell says that it
+	// was nominated, and that its place can't be kept any more.
+	nomination *batch.Nomination
+	fell       bool
 
 	// What was found: a place in one of the options of one of the records.
 	at     *contender // nil: none

@@ -129,7 +129,7 @@ func (p *pass) fill(waiting []*contender) {
 			waiting = p.order // the turn of a queue ends with any that waits
 		}
 		for _, c := range waiting {
-			if c.plannable() {
+			if c.plannable() && !c.started {
 				moved = p.advance(c, seating{floors: f, from: turns.of(c, p.from)}) || moved
 			}
 			turns.pass(c)

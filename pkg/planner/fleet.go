@@ -157,7 +157,8 @@ func (f *fleet) doubt(p *pass) {
 	}
 	for i, view := range p.Nodes {
 		for k := range view.Charges {
-			if by := view.Charges[k].By; p.evicting[by] || p.leaving[by] {
+			by := view.Charges[k].By
+			if _, evicted := p.evicting[by]; evicted || p.leaving[by] {
 				f.uncertain.Add(i)
 			}
 		}
@@ -171,14 +172,12 @@ func (f *fleet) charge(p *pass, node int) {
 	charges := p.Nodes[node].Charges
 	for i := range charges {
 		c := &charges[i]
-		if c.Over(p.now) || p.leaving[c.By] {
+		if !p.sits(c) {
 			continue
 		}
 		till := p.endOf(c)
 		f.ends[node] = min(f.ends[node], till)
-		takes := f.catalog.Vector(c.Requests)
-		f.chargeWhole(takes, c.By)
-		f.line.Charge(node, takes, timeline.Span{From: p.from, Till: till})
+		f.line.Charge(node, f.takes(c), timeline.Span{From: p.from, Till: till})
 	}
 }
 

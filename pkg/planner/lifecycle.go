@@ -35,11 +35,8 @@ func (p *pass) expire() {
 		p.plan.Stats.Running++
 		if s.Workload.Eviction == nil {
 			p.watch(s)
-		} else if s.Live > 0 || s.Gone.After(p.now) {
-			p.wake(s.Gone)
-		} else if p.mayRequeue(s) {
-			p.requeue(s, s.Workload.Eviction)
-			again = true
+		} else {
+			again = p.retire(s) || again
 		}
 	}
 	again = again || len(p.leaving) > 0
@@ -54,6 +51,10 @@ func (p *pass) finish(w *batch.Workload, owner *batch.Owner) {
 
 // watch looks after a run that is not being taken back.
 func (p *pass) watch(s *batch.Started) {
+	if e, taken := p.taken[s.Workload.ID]; taken {
+		p.evict(s, e)
+		return
+	}
 	if cause, by := p.fault(s); cause != "" {
 		p.evict(s, *batch.EvictedAtOnce(batch.Notice{Cause: cause, Time: p.now, By: by}))
 		return
@@ -128,9 +129,9 @@ func (p *pass) lost(s *batch.Started) (cause batch.Cause, by string) {
 // wait for, and it waits again at once.
 func (p *pass) evict(s *batch.Started, e batch.Eviction) {
 	p.plan.Evict = append(p.plan.Evict, batch.EvictDecision{ID: s.Workload.ID, Eviction: e})
-	p.evicting[s.Workload.ID] = true
+	p.evicting[s.Workload.ID] = e.Until
 	if s.Live == 0 && !s.Gone.After(p.now) && p.mayRequeue(s) {
-		p.requeue(s, &e)
+		p.takeLeave(s, &e)
 	}
 }
 
@@ -144,8 +145,8 @@ func (p *pass) mayRequeue(s *batch.Started) bool {
 func (p *pass) requeue(s *batch.Started, e *batch.Eviction) {
 	w := *s.Workload
 	d := batch.RequeueDecision{ID: w.ID, Restarts: w.Restarts + 1}
-	if e.Cause == batch.CauseStartTimeout {
-		d.RequeueAfter = p.now.Add(requeueDelay << min(w.Restarts, requeueDoublingMax))
+	if delay := p.delayOf(&w, e.Cause); delay > 0 {
+		d.RequeueAfter = p.now.Add(delay)
 	}
 	p.plan.Requeue = append(p.plan.Requeue, d)
 	p.plan.Stats.Running--
@@ -153,7 +154,7 @@ func (p *pass) requeue(s *batch.Started, e *batch.Eviction) {
 
 	w.Restarts, w.RequeueAfter = d.Restarts, d.RequeueAfter
 	w.Allocation, w.Eviction, w.PodsReady, w.LastVerdict = nil, nil, nil, nil
-	w.TakenBack, w.HeldBy, w.HeldSince = e.By, "", time.Time{}
+	w.TakenBack, w.HeldBy, w.HeldSince = e.Words(), "", time.Time{}
 	w.Promise = time.Time{}
 	p.waiting = append(p.waiting, &batch.Waiting{Workload: &w, Owner: s.Owner, Shape: batch.Shape(w.PodSets)})
 }

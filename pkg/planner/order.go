@@ -17,6 +17,11 @@ type refusal struct {
 func (p *pass) rank() {
 	p.fleet = newFleet(p)
 	p.enroll(p.waiting)
+	p.line = p.newBoard()
+	if p.anyGivesWay() {
+		p.ground = p.line.clone()
+	}
+	p.seatNominated()
 }
 
 // enroll takes workloads into the order, or refuses them.

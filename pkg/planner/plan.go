@@ -10,12 +10,22 @@ import (
 
 // Plan decides what should happen at a time. It returns changes only: with its
 // decisions assumed and no other event, the next plan is empty.
+//
+// It goes over everything again when it has found somebody a place that others
+// must give up: with these evicted and the place kept.
 func Plan(snapshot batch.Snapshot, now time.Time) batch.Plan {
 	p := newPass(snapshot, now.Truncate(time.Second))
-	p.expire()
-	p.pickUp()
-	p.rank()
-	p.backfill()
+	for range evictionRoundsMax {
+		p.expire()
+		p.pickUp()
+		p.rank()
+		p.backfill()
+		again := p.preempt()
+		if again == nil {
+			break
+		}
+		p = again
+	}
 	p.conclude()
 	p.leave()
 	return p.plan
@@ -31,7 +41,7 @@ type pass struct {
 	fleet *fleet
 	tree  *quota.Tree // nil: nobody has a quota
 	// evicting are taken back in this very plan: what they hold ends soon.
-	evicting map[batch.WorkloadID]bool
+	evicting map[batch.WorkloadID]time.Time // until when their grace is
 	// leaving are taken back and wait again in this plan: they hold nothing.
 	leaving map[batch.WorkloadID]bool
 	// waiting are all that wait, by rank within a tier; those that wait again
@@ -40,10 +50,20 @@ type pass struct {
 	refused []refusal
 	order   []*contender
 	begun   map[batch.WorkloadID]bool // those that start in this plan
-	used    slots                     // members of arrays that run or take part
-	kin     *kin                      // who depends on whom; nil: nobody has asked
-	line    *board                    // what runs or starts now; no planned starts
-	full    *board                    // with planned starts
+
+	// What this plan has decided before it went over everything again: whose
+	// place is taken, and for whom a place is kept.
+	taken map[batch.WorkloadID]batch.Eviction
+	named map[batch.WorkloadID]*batch.Nomination
+
+	giving  map[batch.WorkloadID]time.Time      // see givesWay; nil: nobody has asked
+	running map[batch.WorkloadID]*batch.Started // likewise
+	ground  *board                              // what runs; no places that are kept
+
+	used slots  // members of arrays that run or take part
+	kin  *kin   // who depends on whom; nil: nobody has asked
+	line *board // what runs or starts now; no planned starts
+	full *board // with planned starts
 
 	carried *carry           // what the plan before has left; nil: nothing of use
 	trail   trail            // through the order
@@ -64,7 +84,7 @@ func newPass(snapshot batch.Snapshot, now time.Time) *pass {
 		from:     timeline.Time(now.Unix()),
 		tree:     quota.New(snapshot.Queues, snapshot.Cohorts),
 		plan:     batch.Plan{At: now},
-		evicting: map[batch.WorkloadID]bool{},
+		evicting: map[batch.WorkloadID]time.Time{},
 		leaving:  map[batch.WorkloadID]bool{},
 		begun:    map[batch.WorkloadID]bool{},
 		free:     map[nodesKey]batch.Vector{},
@@ -102,6 +122,7 @@ func (p *pass) conclude() {
 	for _, w := range p.waiting {
 		p.noteOutcomes(w.Workload)
 	}
+	p.nominate()
 	p.plan.Stats.Considered = waiting + len(p.plan.Start)
 	p.plan.Stats.Waiting = waiting + len(p.refused)
 	p.plan.Stats.Running += len(p.plan.Start)
@@ -116,7 +137,9 @@ func (p *pass) hold(c *contender) {
 	if !c.placed() {
 		return
 	}
-	p.plan.Holds = append(p.plan.Holds, batch.HoldDecision{ID: c.workload().ID, Allocation: p.allocation(c)})
+	if c.nomination == nil {
+		p.plan.Holds = append(p.plan.Holds, batch.HoldDecision{ID: c.workload().ID, Allocation: p.allocation(c)})
+	}
 	p.plan.Stats.Planned++
 	p.wake(timeOf(c.start()))
 	p.wake(timeOf(c.start()).Add(-p.window()))
@@ -160,19 +183,25 @@ func (p *pass) wait(w *batch.Waiting, v batch.Verdict) {
 
 // allocation is what a contender holds from its start on.
 func (p *pass) allocation(c *contender) batch.Allocation {
+	a := p.allocationAt(c, c.option, c.place.Place)
+	a.Via, a.Planned = c.via, c.waiting.Workload.Promise
+	return a
+}
+
+// allocationAt is what a contender would hold at a place.
+func (p *pass) allocationAt(c *contender, option int, place timeline.Place) batch.Allocation {
 	a := batch.Allocation{
-		Queue: c.queue.Name, Flavor: c.options[c.option].flavor, Via: c.via,
-		Start: timeOf(c.start()), Planned: c.waiting.Workload.Promise,
+		Queue: c.queue.Name, Flavor: c.options[option].flavor, Start: timeOf(place.From),
 	}
-	if c.place.Till != timeline.Never {
-		a.Deadline = timeOf(c.place.Till)
+	if place.Till != timeline.Never {
+		a.Deadline = timeOf(place.Till)
 	}
 	sets := c.workload().PodSets
 	a.PodSets = make([]batch.Placement, len(sets))
 	for i := range sets {
 		a.PodSets[i] = batch.Placement{PodSet: sets[i].Name, Hosts: make([]batch.NodeName, 0, sets[i].Count)}
 	}
-	for _, seat := range c.place.Seats {
+	for _, seat := range place.Seats {
 		if seat.Set == seatWhole {
 			continue
 		}

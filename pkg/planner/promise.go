@@ -11,7 +11,12 @@ import (
 // recall finds the placement that the plan before held for a workload, if the
 // workload and its nodes are still as they were.
 func (p *pass) recall(c *contender) *kept {
-	held := c.waiting.Held
+	return p.recallAt(c, c.waiting.Held)
+}
+
+// recallAt turns an allocation into a placement, if the workload and its nodes
+// are still as they were; nil if not.
+func (p *pass) recallAt(c *contender, held *batch.Allocation) *kept {
 	if held == nil || held.Queue != c.queue.Name {
 		return nil
 	}

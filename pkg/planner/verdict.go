@@ -34,6 +34,9 @@ func (v *verdicts) unchanged(c *contender) bool {
 		return false
 	}
 	promise := c.workload().Promise
+	if c.nomination != nil {
+		return last.Reason == batch.ReasonPreempting && timeOf(c.start()).Equal(last.PlannedStart)
+	}
 	if c.at == nil {
 		if !promise.IsZero() || !last.PlannedStart.IsZero() {
 			return false
@@ -60,6 +63,9 @@ func (v *verdicts) ofShape(c *contender) *batch.Verdict {
 }
 
 func (v *verdicts) verdict(c *contender, at place) batch.Verdict {
+	if c.nomination != nil {
+		return v.preempting(c, at)
+	}
 	verdict := *v.ofShape(c)
 	verdict.Facts.Queue = c.queue.Name
 	verdict.Position = at.position
@@ -288,6 +294,9 @@ func (v *verdicts) movedBy(c *contender, at place) string {
 }
 
 func (v *verdicts) mover(c *contender, at place) string {
+	if c.fell {
+		return "its place, which can't be kept for it any more"
+	}
 	if by := v.lostNode(c); by != "" {
 		return by
 	}
@@ -295,6 +304,9 @@ func (v *verdicts) mover(c *contender, at place) string {
 		return by
 	}
 	for _, other := range v.p.order[:at.index] {
+		if _, fresh := v.p.named[other.workload().ID]; fresh && v.meets(c, other) {
+			return "a place that is made for " + nameOf(other.workload())
+		}
 		if other.arrived && (v.meets(c, other) || v.inTurn(c, other)) {
 			return "higher-ranked arrival " + nameOf(other.workload())
 		}

@@ -109,7 +109,7 @@ func requeue(r *record, w *batch.Workload, d batch.RequeueDecision) {
 	r.held, r.before, r.refused, r.trusted = nil, nil, "", false
 	w.Restarts, w.RequeueAfter = d.Restarts, d.RequeueAfter
 	if w.Eviction != nil {
-		w.TakenBack = w.Eviction.By
+		w.TakenBack = w.Eviction.Words()
 	}
 	w.Allocation, w.Eviction, w.Notice = nil, nil, nil
 	w.HeldBy, w.HeldSince = "", time.Time{}

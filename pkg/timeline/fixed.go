@@ -1,5 +1,7 @@
 package timeline
 
+import "github.com/berth-dev/berth/pkg/batch"
+
 // FirstFit is the first time, not before from, at which a place is free for a
 // length, its nodes given; false if there is none.
 func (t *Timeline) FirstFit(p Place, long Long, from Time) (Place, bool) {
@@ -33,3 +35,6 @@ func (t *Timeline) RoomOn(s *Set, node int, span Span) int {
 	}
 	return room
 }
+
+// Return gives back what Charge has taken.
+func (t *Timeline) Return(node int, need batch.Vector, span Span) { t.add(node, need, 1, span) }

@@ -1,0 +1,172 @@
+package planner
+
+import (
+	"time"
+
+	"github.com/berth-dev/berth/pkg/batch"
+	"github.com/berth-dev/berth/pkg/quota"
+	"github.com/berth-dev/berth/pkg/timeline"
+)
+
+// The road of a run that is taken back:
+//
+//	evict: notice, and stopped at once unless its pods are to run on
+//	stop:  its grace is over, or all its pods have said that they are done
+//	gone:  no pod is left and none can come: it waits again, or has ended
+
+// retire looks after a run that is being taken back. It says whether it waits
+// again.
+func (p *pass) retire(s *batch.Started) (again bool) {
+	e := s.Workload.Eviction
+	if e.Stopped.IsZero() {
+		if s.Live > 0 && !s.Acknowledged && p.now.Before(e.Until) {
+			p.wake(ceil(e.Until))
+			return false
+		}
+		p.plan.Stop = append(p.plan.Stop, batch.StopDecision{ID: s.Workload.ID, At: p.now})
+	}
+	if s.Live > 0 || s.Gone.After(p.now) {
+		p.wake(s.Gone)
+		return false
+	}
+	return p.mayRequeue(s) && p.takeLeave(s, e)
+}
+
+// takeLeave ends a run of which nothing is left: it waits again (true), or it
+// has ended for good.
+func (p *pass) takeLeave(s *batch.Started, e *batch.Eviction) (again bool) {
+	if e.Final == "" {
+		p.requeue(s, e)
+		return true
+	}
+	p.plan.Finish = append(p.plan.Finish, batch.FinishDecision{
+		ID: s.Workload.ID, End: batch.End{State: e.Final, Time: p.now, Message: e.Words()},
+	})
+	p.plan.Stats.Running--
+	p.leaving[s.Workload.ID] = true
+	return false
+}
+
+// delayOf is how long a workload waits before it is tried again.
+func (p *pass) delayOf(w *batch.Workload, cause batch.Cause) time.Duration {
+	switch cause {
+	case batch.CauseStartTimeout:
+		return requeueDelay << min(w.Restarts, requeueDoublingMax)
+	case batch.CausePreempted, batch.CauseReclaimed:
+		return p.Policy.RequeueDelay
+	case batch.CauseSuspended, batch.CauseCancelled, batch.CauseWalltime:
+	}
+	return 0
+}
+
+// graceOf is the time that a run has from the notice to the kill.
+func (p *pass) graceOf(s *batch.Started) time.Duration {
+	if q := p.Queues[s.Workload.Allocation.Queue]; q != nil {
+		return q.Preemption.Grace
+	}
+	return 0
+}
+
+// pushOut is the eviction of a run whose place another takes. Where its pods
+// are told by their termination, the owner is suspended with the notice.
+func (p *pass) pushOut(s *batch.Started, by *batch.Workload, cause batch.Cause) batch.Eviction {
+	e := batch.Eviction{
+		Notice: batch.Notice{Cause: cause, By: nameOf(by), Time: p.now, Until: p.now.Add(p.graceOf(s))},
+		For:    by.ID,
+	}
+	if s.Workload.Checkpoint.Delivery == batch.DeliverTerm {
+		e.Stopped = p.now
+	}
+	q := p.Queues[s.Workload.Allocation.Queue]
+	if s.Workload.NoRequeue || (q != nil && q.Preemption.Mode == batch.PreemptCancel) {
+		e.Final = batch.Preempted
+	}
+	return e
+}
+
+// outgoing are those that hold something and are giving it back: until when
+// their grace is.
+func (p *pass) outgoing() map[batch.WorkloadID]time.Time {
+	out := map[batch.WorkloadID]time.Time{}
+	for _, s := range p.Started {
+		if e := s.Workload.Eviction; e != nil {
+			out[s.Workload.ID] = e.Until
+		}
+	}
+	for id, until := range p.evicting { //order:any each by itself
+		out[id] = until
+	}
+	return out
+}
+
+// givesWay says whether a charge is of work that gives back what it holds: it
+// is taken back, or its record is gone and its last pods are ending.
+func (p *pass) givesWay(c *batch.Charge) bool {
+	if c.By == "" {
+		return false
+	}
+	if p.giving == nil {
+		p.giving, p.running = p.outgoing(), map[batch.WorkloadID]*batch.Started{}
+		for _, s := range p.Started {
+			if !p.leaving[s.Workload.ID] {
+				p.running[s.Workload.ID] = s
+			}
+		}
+	}
+	_, gives := p.giving[c.By]
+	return gives || p.running[c.By] == nil
+}
+
+// givingWay is a run that is being taken back, and until when its grace is.
+func (p *pass) givingWay(id batch.WorkloadID) (s *batch.Started, until time.Time, ok bool) {
+	if !p.givesWay(&batch.Charge{By: id}) {
+		return nil, time.Time{}, false
+	}
+	s, ok = p.running[id]
+	return s, p.giving[id], ok
+}
+
+// gift is what a node gets back, and when.
+type gift struct {
+	takes batch.Vector
+	till  timeline.Time
+}
+
+// gifts are what a node gets back from work that gives way.
+func (p *pass) gifts(node int) []gift {
+	var out []gift
+	charges := p.Nodes[node].Charges
+	for i := range charges {
+		if c := &charges[i]; p.sits(c) && p.givesWay(c) {
+			out = append(out, gift{takes: p.fleet.takes(c), till: p.endOf(c)})
+		}
+	}
+	return out
+}
+
+// giftsOfQuota are what quotas get back from work that gives way.
+func (p *pass) giftsOfQuota() (gifts []quota.Charge) {
+	if p.tree == nil {
+		return nil
+	}
+	for i := range p.Uses {
+		u := &p.Uses[i]
+		if !p.sits(&u.Charge) || !p.givesWay(&u.Charge) {
+			continue
+		}
+		if bill := p.tree.Bill(u.Queue, u.Flavor, u.Requests); !bill.Free() {
+			gifts = append(gifts, quota.Charge{Bill: bill, Till: quota.Time(p.endOf(&u.Charge))})
+		}
+	}
+	return gifts
+}
+
+// sits says whether a charge takes anything of its node in this plan.
+func (p *pass) sits(c *batch.Charge) bool { return !c.Over(p.now) && !p.leaving[c.By] }
+
+// takes is what a charge takes of its node.
+func (f *fleet) takes(c *batch.Charge) batch.Vector {
+	v := f.catalog.Vector(c.Requests)
+	f.chargeWhole(v, c.By)
+	return v
+}

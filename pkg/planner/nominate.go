@@ -1,0 +1,211 @@
+package planner
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/berth-dev/berth/pkg/batch"
+	"github.com/berth-dev/berth/pkg/quota"
+	"github.com/berth-dev/berth/pkg/timeline"
+)
+
+// A nominated workload has its placement kept for it while those that give it
+// up are ending. It is seated before everybody else: what is free there, or
+// becomes free, is open to nobody, and it starts as soon as all of it is. Only
+// what its victims still hold in its place is not taken twice.
+
+// nominationOf is the placement that is kept for a workload; nil: none is.
+func (p *pass) nominationOf(w *batch.Workload) *batch.Nomination {
+	if n, ok := p.named[w.ID]; ok {
+		return n
+	}
+	return w.Nomination
+}
+
+// seatNominated gives the nominated their places, in order, and ends the
+// nominations of those that have none any more.
+func (p *pass) seatNominated() {
+	var pending []*contender
+	for _, c := range p.order {
+		n := p.nominationOf(c.workload())
+		if n == nil || c.nomination != nil || n.Allocation.Queue != c.queue.Name || !p.reseat(c, n) {
+			continue
+		}
+		c.nomination, c.started, c.via = n, true, batch.ViaPreemption
+		p.line.hold(c.place)
+		p.fleet.uncertain.AddPlace(c.place.Place)
+		if c.starts(p) {
+			p.begun[c.workload().ID] = true
+		} else {
+			pending = append(pending, c)
+		}
+	}
+	p.keepIdle(pending)
+	for _, c := range p.order {
+		if p.nominationOf(c.workload()) != nil && c.nomination == nil {
+			c.fell, c.promise = true, 0
+		}
+	}
+}
+
+// waitsNominated says whether a claim waits for a place that is kept for it.
+func (k *claim) waitsNominated(p *pass) bool { return k.nomination != nil && !k.starts(p) }
+
+// reseat finds the first time at which a nominated workload has its placement
+// whole; false if it never will.
+func (p *pass) reseat(c *contender, n *batch.Nomination) bool {
+	kept := p.recallAt(c, &n.Allocation)
+	if kept == nil {
+		return false
+	}
+	s, ok := p.line.firstFit(kept.place, c.long, p.from)
+	if !ok {
+		return false
+	}
+	s.Till = min(s.Till, c.key.last)
+	if s.Till <= s.From || s.From > p.from && !p.waitsForGifts(s) {
+		return false
+	}
+	c.settle(kept.option, s)
+	return true
+}
+
+// firstFit is the first time, not before from, at which there is room for a
+// stay for a length, its nodes given; false if there is none.
+func (b *board) firstFit(s stay, long timeline.Long, from timeline.Time) (stay, bool) {
+	for {
+		place, ok := b.nodes.FirstFit(s.Place, long, from)
+		if !ok {
+			return s, false
+		}
+		if s.Place = place; b.pays(s.bill, s.Span) {
+			return s, true
+		}
+		at, ok := b.ledger.Earliest(s.bill, quota.Time(long), payTime(timeline.Span{From: s.From, Till: timeline.Never}))
+		if !ok {
+			return s, false
+		}
+		from = timeline.Time(at)
+	}
+}
+
+// waitsForGifts says whether anything that a stay takes is being given back:
+// else there is nothing to wait for.
+func (p *pass) waitsForGifts(s stay) bool {
+	return slices.ContainsFunc(s.Seats, func(s timeline.Seat) bool { return len(p.gifts(s.Node)) > 0 }) ||
+		slices.ContainsFunc(p.giftsOfQuota(), func(g quota.Charge) bool { return p.tree.Meets(g.Bill, s.bill) })
+}
+
+// keepIdle keeps what is free of the places of those that cannot start yet, and
+// what becomes free of them.
+//
+// On each node as much is kept as they will take, less what is still held there
+// by those that give way: when these are gone, that is theirs.
+func (p *pass) keepIdle(pending []*contender) {
+	wants := map[int][]gift{}
+	for _, c := range pending {
+		for _, s := range c.place.Seats {
+			takes := make(batch.Vector, len(s.Each))
+			takes.Sub(s.Each, -s.Pods)
+			wants[s.Node] = append(wants[s.Node], gift{takes: takes, till: c.start()})
+		}
+	}
+	for _, node := range slices.Sorted(maps.Keys(wants)) {
+		p.keepIdleOn(node, wants[node])
+	}
+}
+
+// keepIdleOn keeps on a node what is wanted, each until its start.
+func (p *pass) keepIdleOn(node int, wants []gift) {
+	gifts := p.gifts(node)
+	edges := []timeline.Time{p.from}
+	last := p.from
+	for _, w := range wants {
+		edges, last = append(edges, w.till), max(last, w.till)
+	}
+	for _, g := range gifts {
+		if g.till < last {
+			edges = append(edges, g.till)
+		}
+	}
+	slices.Sort(edges)
+	edges = slices.Compact(edges)
+	for i := 0; i+1 < len(edges); i++ {
+		keep := make(batch.Vector, p.fleet.catalog.Len())
+		for _, w := range wants {
+			if w.till > edges[i] {
+				keep.Sub(w.takes, -1)
+			}
+		}
+		for _, g := range gifts {
+			if g.till > edges[i] {
+				keep.Sub(g.takes, 1)
+			}
+		}
+		for r := range keep {
+			keep[r] = max(keep[r], 0)
+		}
+		p.line.nodes.Charge(node, keep, timeline.Span{From: edges[i], Till: edges[i+1]})
+	}
+}
+
+// nominate writes down which placements are kept from now on, and which no
+// longer.
+func (p *pass) nominate() {
+	kept := map[batch.WorkloadID]bool{}
+	for _, c := range p.order {
+		if c.nomination == nil || kept[c.workload().ID] {
+			continue
+		}
+		kept[c.workload().ID] = true
+		if _, fresh := p.named[c.workload().ID]; fresh && !c.starts(p) {
+			p.plan.Nominate = append(p.plan.Nominate, batch.NominateDecision{ID: c.workload().ID, Nomination: c.nomination})
+		}
+	}
+	for _, w := range p.waiting {
+		if w.Workload.Nomination != nil && !kept[w.Workload.ID] {
+			p.plan.Nominate = append(p.plan.Nominate, batch.NominateDecision{ID: w.Workload.ID})
+		}
+	}
+}
+
+// namesMax bounds how many victims are named in an answer.
+const namesMax = 8
+
+// preempting is the answer of a nominated workload: who gives way, and until
+// when.
+func (v *verdicts) preempting(c *contender, at place) batch.Verdict {
+	p := v.p
+	verdict := verdictOf(batch.ReasonPreempting, batch.Facts{
+		Queue: c.queue.Name, Flavor: c.options[c.option].flavor, Asked: asks(c.workload().PodSets),
+	})
+	verdict.Position, verdict.PlannedStart = at.position, timeOf(c.start())
+	var names []string
+	facts := &verdict.Facts
+	for _, id := range c.nomination.Victims {
+		s, until, gives := p.givingWay(id)
+		if !gives {
+			continue
+		}
+		facts.Ahead++
+		if until.After(facts.Until) {
+			facts.Until = until
+		}
+		if len(names) < namesMax {
+			names = append(names, nameOf(s.Workload))
+		}
+	}
+	if more := facts.Ahead - len(names); more > 0 {
+		names = append(names, fmt.Sprintf("%d more", more))
+	}
+	facts.First = strings.Join(names, ", ")
+	if promise := c.workload().Promise; !promise.IsZero() && verdict.PlannedStart.After(promise) {
+		verdict.MovedBy = "a place that is not free yet"
+		if len(names) > 0 {
+			verdict.MovedBy = "those that give way and are not gone yet: " + facts.First
+		}
+	}
+	return verdict
+}

@@ -1,0 +1,309 @@
+package planner
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/berth-dev/berth/pkg/batch"
+	"github.com/berth-dev/berth/pkg/quota"
+	"github.com/berth-dev/berth/pkg/timeline"
+)
+
+// evictionRoundsMax bounds how often a plan is gone over because somebody was
+// found a place that others must give up. One round finds almost all of them.
+const evictionRoundsMax = 16
+
+// preempt finds places for those that wait and may take the place of others. It
+// returns the pass to be made with what was found, or nil if nothing was.
+//
+// They are taken in order, each on what the ones before it have left: beside
+// what runs, what is kept or planned for higher-ranked work, and as if those
+// that are taken back already were gone. So two never count one victim.
+func (p *pass) preempt() *pass {
+	h := p.newHunt()
+	if h == nil {
+		return nil
+	}
+	blocked := map[batch.QueueName]bool{}
+	for i, c := range p.order {
+		if c.started || h.settled[c.claim] || blocked[c.queue.Name] {
+			continue
+		}
+		if !c.key.shape.absent {
+			h.try(i, c)
+		}
+		if p.Policy.Backfill == batch.BackfillStrict {
+			blocked[c.queue.Name] = true
+		}
+	}
+	if len(h.taken) == 0 {
+		return nil
+	}
+	again := newPass(p.Snapshot, p.now)
+	again.taken, again.named = h.taken, h.named
+	maps.Copy(again.taken, p.taken)
+	maps.Copy(again.named, p.named)
+	return again
+}
+
+// hunt is the search for places that others must give up, of all in one pass.
+type hunt struct {
+	p          *pass
+	victims    []*victim // whose place may be taken, by somebody
+	spared     []spared  // whose place may be taken later
+	priorities []int32   // of the victims, ascending
+	scenes     map[sceneKey]*scene
+	touched    *timeline.Nodes // nodes that are given up anyhow
+	paid       map[batch.WorkloadID][]quota.Charge
+	usage      *quota.Usage // when those are gone that give way; nil: nobody has a quota
+
+	taken   map[batch.WorkloadID]batch.Eviction
+	named   map[batch.WorkloadID]*batch.Nomination
+	gone    []*victim       // those that were found
+	kept    []stay          // for whom they go
+	settled map[*claim]bool // got a place, or need none that others give up
+	places  map[*claim]stay // where those are then
+}
+
+// spared is a run that is safe until a time.
+type spared struct {
+	*victim
+	till time.Time
+}
+
+// newHunt looks whether there is anybody to take, nil if not.
+func (p *pass) newHunt() *hunt {
+	h := &hunt{
+		p: p, scenes: map[sceneKey]*scene{}, taken: map[batch.WorkloadID]batch.Eviction{},
+		named: map[batch.WorkloadID]*batch.Nomination{}, settled: map[*claim]bool{}, places: map[*claim]stay{},
+	}
+	if len(p.order) == 0 || !p.anyGivesWay() {
+		return nil
+	}
+	for _, s := range p.Started {
+		v, free := p.newVictim(s)
+		switch {
+		case v == nil:
+		case free.After(p.now):
+			h.spared = append(h.spared, spared{victim: v, till: free})
+		default:
+			h.victims = append(h.victims, v)
+			h.priorities = append(h.priorities, v.priority)
+		}
+	}
+	if len(h.victims)+len(h.spared) == 0 {
+		return nil
+	}
+	slices.Sort(h.priorities)
+	h.priorities = slices.Compact(h.priorities)
+	h.touched = timeline.NewNodes(len(p.Nodes))
+	for node, view := range p.Nodes {
+		if slices.ContainsFunc(view.Charges, func(c batch.Charge) bool { return p.givesWay(&c) }) {
+			h.touched.Add(node)
+		}
+	}
+	h.readUses()
+	return h
+}
+
+// readUses looks up what is taken of quotas, and by whom.
+func (h *hunt) readUses() {
+	p := h.p
+	if p.tree == nil {
+		return
+	}
+	h.paid, h.usage = map[batch.WorkloadID][]quota.Charge{}, p.tree.Usage()
+	for i := range p.Uses {
+		u := &p.Uses[i]
+		bill := p.tree.Bill(u.Queue, u.Flavor, u.Requests)
+		if bill.Free() || !p.sits(&u.Charge) {
+			continue
+		}
+		h.paid[u.By] = append(h.paid[u.By], quota.Charge{Bill: bill, Till: quota.Time(p.endOf(&u.Charge))})
+		if !p.givesWay(&u.Charge) {
+			h.usage.Add(bill)
+		}
+	}
+	for _, c := range p.nominees() {
+		h.usage.Add(c.place.bill)
+	}
+}
+
+// nominees are those that a place is kept for, or that start in one.
+func (p *pass) nominees() (all []*contender) {
+	for _, c := range p.order {
+		if c.nomination != nil && c.placed() {
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// anyGivesWay says whether the work of any queue lets go of its place.
+func (p *pass) anyGivesWay() bool {
+	for _, q := range p.Queues { //order:any a disjunction
+		if q.Preemption.Mode != "" && q.Preemption.Mode != batch.PreemptNever {
+			return true
+		}
+	}
+	return false
+}
+
+// try finds a place for one contender, if it may take that of others, would
+// start sooner by it, and there is one.
+func (h *hunt) try(index int, c *contender) {
+	s := h.scene(c)
+	if !s.safe.IsZero() {
+		h.p.wake(s.safe)
+	}
+	if len(s.victims) == 0 {
+		return
+	}
+	for option := range c.options {
+		if !s.couldDo(c, option) {
+			continue
+		}
+		if s.catchUp(index); !s.couldDo(c, option) {
+			continue
+		}
+		some, known := s.open(c, option)
+		if known.has(c, option) || len(some) == 0 {
+			continue
+		}
+		switch h.take(c, option, s.with(some)) {
+		case taken:
+			return
+		case noRoom:
+			known.add(c, option)
+		case noUse:
+		}
+	}
+}
+
+// finding is what came of a search.
+type finding int
+
+const (
+	noRoom finding = iota // not even if all go that may
+	noUse                 // but it would not help
+	taken
+)
+
+// take finds the cheapest victims for an option of a contender, and takes them.
+func (h *hunt) take(c *contender, option int, s *scene) finding {
+	p := h.p
+	d := s.demand(c, option)
+	if !s.has(d) {
+		return noRoom
+	}
+	search := h.newSearch(s, d)
+	victims := search.cheapest()
+	if !h.lawful(c, option, victims) {
+		if s = s.with(h.within(c, option, s.victims)); !s.has(d) {
+			return noUse
+		}
+		search = h.newSearch(s, d)
+		if victims = search.cheapest(); !h.lawful(c, option, victims) {
+			return noUse
+		}
+	}
+	place, ok := search.board.at(d, p.from)
+	if !ok {
+		return noUse // gangs of several pod sets may by chance fit no more
+	}
+	if len(victims) == 0 {
+		h.settled[c.claim], h.places[c.claim] = true, place
+		return taken
+	}
+	start := p.emptyAt(search.board, place)
+	for _, v := range victims {
+		start = max(start, p.from+timeline.Time(v.grace))
+	}
+	place.Span = timeline.SpanOf(start, c.long)
+	if start >= c.planned() || place.Till > c.key.last && c.key.last != timeline.Never {
+		return noUse
+	}
+	h.commit(c, option, place, victims)
+	return taken
+}
+
+// planned is when a contender starts as things are; Never: nobody knows.
+func (c *contender) planned() timeline.Time {
+	if c.at == nil {
+		return timeline.Never
+	}
+	return c.start()
+}
+
+// emptyAt is when a stay is free of those that give way already.
+func (p *pass) emptyAt(b *board, s stay) timeline.Time {
+	at := p.from
+	seen := map[int]bool{}
+	var charged []timeline.Seat
+	for _, seat := range s.Seats {
+		if seen[seat.Node] {
+			continue
+		}
+		seen[seat.Node] = true
+		for _, g := range p.gifts(seat.Node) {
+			at = max(at, g.till)
+			charged = append(charged, timeline.Seat{Node: seat.Node, Each: g.takes})
+			b.nodes.Charge(seat.Node, g.takes, timeline.Span{From: p.from, Till: g.till})
+		}
+	}
+	var paid []quota.Charge
+	for _, g := range p.giftsOfQuota() {
+		if p.tree.Meets(g.Bill, s.bill) {
+			at = max(at, timeline.Time(g.Till))
+			paid = append(paid, g)
+		}
+	}
+	if len(charged)+len(paid) == 0 {
+		return at
+	}
+	b.settle(paid, p.from, false)
+	if b.fits(s) {
+		return p.from // beside them
+	}
+	return at
+}
+
+// commit evicts the victims and keeps their place for the contender.
+func (h *hunt) commit(c *contender, option int, place stay, victims []*victim) {
+	p := h.p
+	n := &batch.Nomination{Cause: batch.CauseReclaimed, Since: p.now}
+	for _, v := range victims {
+		cause := p.rightOf(c, v).causeOf()
+		if cause == batch.CausePreempted {
+			n.Cause = cause
+		}
+		h.taken[v.Workload.ID] = p.pushOut(v.Started, c.workload(), cause)
+		n.Victims = append(n.Victims, v.Workload.ID)
+		for _, held := range v.holds {
+			h.touched.Add(held.node)
+		}
+		if h.usage != nil {
+			removePaid(h.usage, v)
+		}
+	}
+	if h.usage != nil {
+		h.usage.Add(place.bill)
+	}
+	n.Allocation = p.allocationAt(c, option, place.Place)
+	n.Allocation.Via = batch.ViaPreemption
+	h.named[c.workload().ID] = n
+	h.settled[c.claim] = true
+	h.gone, h.kept = append(h.gone, victims...), append(h.kept, place)
+	for _, s := range h.scenes { //order:any each by itself
+		s.giveUp(victims, place)
+	}
+	h.victims = slices.DeleteFunc(h.victims, func(v *victim) bool { return slices.Contains(victims, v) })
+}
+
+func plus(long, more timeline.Long) timeline.Long {
+	if long > timeline.Forever-more {
+		return timeline.Forever
+	}
+	return long + more
+}

@@ -1,0 +1,162 @@
+package planner
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/berth-dev/berth/pkg/batch"
+	"github.com/berth-dev/berth/pkg/quota"
+)
+
+// right is under which rules a waiting workload may take the place of a running
+// one, its zero value under none. Tier and queue hold by themselves; what is
+// reclaimed or borrowed depends on quotas too.
+type right struct {
+	higher  bool // its tier is higher, or its priority within one queue
+	reclaim bool // its queue may take back what it has lent
+	borrow  bool // its queue may push out lower work to borrow
+}
+
+// rightOf is the right of a contender over a victim. Equal standing gives none,
+// but for what its queue takes back.
+func (p *pass) rightOf(c *contender, v *victim) (r right) {
+	mine := standing{tier: c.queue.Tier, priority: c.workload().Priority}
+	rules := &c.queue.Preemption
+	switch {
+	case !p.Policy.NoTierPreemption && mine.tier > v.tier:
+		r.higher = true
+	case c.queue == v.queue:
+		r.higher = rules.WithinQueue == batch.WhomLowerPriority && v.priority < mine.priority
+	case p.tree != nil && c.queue.Cohort != "":
+		lower := v.compare(mine) < 0
+		r.reclaim = rules.ReclaimWithinCohort == batch.WhomAny || rules.ReclaimWithinCohort == batch.WhomLowerPriority && lower
+		r.borrow = rules.BorrowWithinCohort == batch.WhomLowerPriority && lower
+	}
+	return r
+}
+
+// any says whether there is a right at all.
+func (r right) any() bool { return r != right{} }
+
+// causeOf is why a victim goes.
+func (r right) causeOf() batch.Cause {
+	if r.reclaim && !r.higher {
+		return batch.CauseReclaimed
+	}
+	return batch.CausePreempted
+}
+
+// law is what quotas say of a contender's rights: over the work of which queues
+// it may reclaim, and over which it may borrow.
+type law struct {
+	reclaim, borrow map[batch.QueueName]bool
+}
+
+// lawFor works out what holds for an option of a contender if all victims of its
+// own queue were gone: the most that there can be.
+func (h *hunt) lawFor(c *contender, option int, s *scene) law {
+	l := law{reclaim: map[batch.QueueName]bool{}, borrow: map[batch.QueueName]bool{}}
+	if h.usage == nil || !s.byQuota {
+		return l
+	}
+	bill := c.options[option].bill
+	after := h.usage.Clone()
+	after.Add(bill)
+	for _, v := range s.victims {
+		if v.queue == c.queue {
+			removePaid(after, v)
+		}
+	}
+	seen := map[batch.QueueName]bool{}
+	for _, v := range s.victims {
+		name := v.queue.Name
+		if v.queue == c.queue || seen[name] {
+			continue
+		}
+		seen[name] = true
+		above := h.usage.AboveNominal(name, bill)
+		l.borrow[name] = above
+		l.reclaim[name] = above && after.WithinNominal(bill, name)
+	}
+	return l
+}
+
+func removePaid(u *quota.Usage, v *victim) {
+	for _, c := range v.pays {
+		u.Remove(c.Bill)
+	}
+}
+
+// grants says whether a right over a victim holds.
+func (l *law) grants(r right, v *victim) bool {
+	return r.higher || (r.reclaim && l.reclaim[v.queue.Name]) || (r.borrow && l.borrow[v.queue.Name])
+}
+
+// text tells laws apart.
+func (l *law) text() string {
+	var b strings.Builder
+	for _, all := range []map[batch.QueueName]bool{l.reclaim, l.borrow} {
+		var names []string
+		for name, holds := range all { //order:any sorted below
+			if holds {
+				names = append(names, string(name))
+			}
+		}
+		slices.Sort(names)
+		fmt.Fprintf(&b, "%q/", names)
+	}
+	return b.String()
+}
+
+// lawful says whether a set of victims may go together: each queue is above its
+// nominal quota until the last of those goes that it loses, and whose queue
+// takes back is within its own with all of them gone.
+func (h *hunt) lawful(c *contender, option int, victims []*victim) bool {
+	if h.usage == nil {
+		return true
+	}
+	bill := c.options[option].bill
+	u := h.usage.Clone()
+	after := u.Clone()
+	after.Add(bill)
+	for _, v := range victims {
+		removePaid(after, v)
+	}
+	for _, v := range h.inTurn(victims) {
+		r := h.p.rightOf(c, v)
+		if !r.higher {
+			above := u.AboveNominal(v.queue.Name, bill)
+			if !above || (!r.borrow && !after.WithinNominal(bill, v.queue.Name)) {
+				return false
+			}
+		}
+		removePaid(u, v)
+	}
+	return true
+}
+
+// inTurn are victims in the order that leaves their queues above their nominal
+// quotas longest: of each queue the largest goes last.
+func (h *hunt) inTurn(victims []*victim) []*victim {
+	return slices.SortedFunc(slices.Values(victims), func(a, b *victim) int {
+		return cmp.Or(cmp.Compare(a.weight, b.weight), compareIDs(a, b))
+	})
+}
+
+// within are as many of the victims, the cheapest first, as their queues can
+// lose and stay above their nominal quotas until the last.
+func (h *hunt) within(c *contender, option int, victims []*victim) (open []*victim) {
+	u := h.usage.Clone()
+	order := slices.SortedFunc(slices.Values(victims), func(a, b *victim) int {
+		return cmp.Or(a.standing.compare(b.standing), cmp.Compare(a.price, b.price), compareIDs(a, b))
+	})
+	for _, v := range order {
+		if h.p.rightOf(c, v).higher || u.AboveNominal(v.queue.Name, c.options[option].bill) {
+			open = append(open, v)
+			removePaid(u, v)
+		}
+	}
+	return open
+}

@@ -1,0 +1,412 @@
+package planner
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/berth-dev/berth/pkg/timeline"
+)
+
+// The bounds of a search: up to exactMax victims all sets are gone through,
+// with checksMax looks at most, and up to wideMax the dearest are spared one by
+// one in two orders.
+//
+// A search costs at most (4 × victims + checksMax) looks at the nodes of one
+// victim, and one pass over the nodes for each of the nodes that it empties.
+const (
+	exactMax  = 12
+	checksMax = 5_000
+	wideMax   = 5_000
+)
+
+// search looks for the cheapest set of victims that makes room for a gang. The
+// victims that are out are not on the board, the others are.
+type search struct {
+	p       *pass
+	board   *board
+	demand  demand
+	span    timeline.Span
+	victims []*victim
+	out     []bool
+	touched *timeline.Nodes // nodes that are given up anyhow
+
+	set    *timeline.Set // the only one of its need; nil: it has several
+	room   []int         // of the set, by node
+	total  int
+	usable []bool
+	on     map[int][]int // victims by node
+	checks int
+	tried  map[int]bool // out for a look, on the node that is looked at
+}
+
+// newSearch begins with all victims of a scene off the board.
+func (h *hunt) newSearch(s *scene, d demand) *search {
+	return newSearch(h.p, s.board.clone(), d, s.victims, h.touched)
+}
+
+func newSearch(p *pass, b *board, d demand, victims []*victim, touched *timeline.Nodes) *search {
+	s := &search{
+		p: p, board: b, demand: d, span: timeline.SpanOf(p.from, d.Long),
+		victims: victims, out: make([]bool, len(victims)), touched: touched,
+	}
+	for i := range s.out {
+		s.out[i] = true
+	}
+	if len(d.Sets) != 1 {
+		return s
+	}
+	s.set = &d.Sets[0]
+	s.room, s.usable = make([]int, b.nodes.Len()), make([]bool, b.nodes.Len())
+	for _, node := range s.set.Nodes {
+		s.usable[node] = true
+		s.room[node] = b.nodes.RoomOn(s.set, int(node), s.span)
+		s.total += s.room[node]
+	}
+	s.on = map[int][]int{}
+	for i, v := range victims {
+		last := -1
+		for _, h := range v.holds {
+			if h.node != last {
+				s.on[h.node] = append(s.on[h.node], i)
+				last = h.node
+			}
+		}
+	}
+	return s
+}
+
+// fits says whether there is room for the gang beside those that are not out.
+func (s *search) fits() bool {
+	s.checks++
+	if s.set != nil {
+		return s.total >= s.set.Pods && s.board.pays(s.demand.bill, s.span)
+	}
+	_, ok := s.board.at(s.demand, s.p.from)
+	return ok
+}
+
+// move takes a victim off the board, or puts it back.
+func (s *search) move(i int, out bool) {
+	if s.out[i] == out {
+		return
+	}
+	s.out[i] = out
+	s.board.move(s.victims[i], s.p.from, out)
+	for _, h := range s.victims[i].holds {
+		if s.set != nil && s.usable[h.node] {
+			room := s.board.nodes.RoomOn(s.set, h.node, s.span)
+			s.total += room - s.room[h.node]
+			s.room[h.node] = room
+		}
+	}
+}
+
+// spare puts a victim back if there is room without it.
+func (s *search) spare(i int) {
+	if !s.out[i] {
+		return
+	}
+	if s.move(i, false); !s.fits() {
+		s.move(i, true)
+	}
+}
+
+// restrict spares, standing by standing from the highest, all that can be
+// spared together, and forgets them: the set that is found has the lowest
+// highest standing that there is.
+func (s *search) restrict() {
+	order := s.indexes(func(a, b int) int { return s.victims[b].standing.compare(s.victims[a].standing) })
+	for first := 0; first < len(order); {
+		last := first
+		for last < len(order) && s.victims[order[last]].standing == s.victims[order[first]].standing {
+			last++
+		}
+		for _, i := range order[first:last] {
+			s.move(i, false)
+		}
+		if !s.fits() {
+			for _, i := range order[first:last] {
+				s.move(i, true)
+			}
+			return
+		}
+		first = last
+	}
+}
+
+// indexes are all victims in an order.
+func (s *search) indexes(compare func(a, b int) int) []int {
+	order := make([]int, len(s.victims))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, compare)
+	return order
+}
+
+// cheapest finds the cheapest set, and leaves exactly that out. There must be
+// room when all are out; nil: nobody need go.
+func (s *search) cheapest() []*victim {
+	s.restrict()
+	open := slices.Clone(s.out)
+	var best []bool
+	var least *bill
+	try := func(find func()) {
+		s.reset(open)
+		find()
+		if b := s.bill(); least == nil || b.compare(least) < 0 {
+			best, least = slices.Clone(s.out), b
+		}
+	}
+	dear := func(compare func(a, b int) int) []int {
+		order := s.indexes(compare)
+		slices.Reverse(order)
+		return order
+	}
+	spareIn := func(order []int) func() {
+		return func() {
+			for _, i := range order {
+				s.spare(i)
+			}
+		}
+	}
+	byPrice := dear(s.cheaper)
+	if s.set != nil {
+		try(func() { s.emptyNodes(open); spareIn(byPrice)() })
+	}
+	if len(s.victims) <= wideMax || s.set == nil {
+		try(spareIn(byPrice))
+		try(spareIn(dear(s.denser)))
+	}
+	if count(open) <= exactMax {
+		try(func() { s.exact(open, least) })
+	}
+	s.reset(best)
+	var chosen []*victim
+	for i, v := range s.victims {
+		if s.out[i] {
+			chosen = append(chosen, v)
+		}
+	}
+	slices.SortFunc(chosen, compareIDs)
+	return chosen
+}
+
+func (s *search) reset(out []bool) {
+	for i := range out {
+		s.move(i, out[i])
+	}
+}
+
+func count(all []bool) (n int) {
+	for _, is := range all {
+		if is {
+			n++
+		}
+	}
+	return n
+}
+
+// exact goes through all sets of those that are open, as far as it may, and
+// leaves the cheapest out, or that which is known: the dearest are decided
+// first, so that most of the rest need not be looked at.
+func (s *search) exact(open []bool, known *bill) {
+	var order []int
+	for _, i := range s.indexes(s.cheaper) {
+		if open[i] {
+			order = append(order, i)
+		}
+	}
+	slices.Reverse(order)
+	best, least := s.outOf(known), known
+	limit := s.checks + checksMax
+	var visit func(next int)
+	visit = func(next int) { // those before next are decided, the others are out
+		if s.checks > limit || !s.fits() {
+			return
+		}
+		if next == len(order) {
+			if b := s.bill(); b.compare(least) < 0 {
+				best, least = slices.Clone(s.out), b
+			}
+			return
+		}
+		i := order[next]
+		s.move(i, false)
+		visit(next + 1)
+		s.move(i, true)
+		price, n := s.spent(order[:next+1])
+		if price < least.price || (price == least.price && n < least.count) {
+			visit(next + 1)
+		}
+	}
+	visit(0)
+	s.reset(best)
+}
+
+// spent is what those of some victims cost that are out, and how many they are.
+func (s *search) spent(some []int) (price int64, n int) {
+	for _, i := range some {
+		if s.out[i] {
+			price += s.victims[i].price
+			n++
+		}
+	}
+	return price, n
+}
+
+// outOf is the set that a bill is for.
+func (s *search) outOf(b *bill) []bool {
+	out := make([]bool, len(s.victims))
+	for i, v := range s.victims {
+		_, out[i] = slices.BinarySearch(b.names, v.Workload.ID)
+	}
+	return out
+}
+
+// offer is how a node makes room for pods.
+type offer struct {
+	out   []int // these go
+	gain  int   // pods for which there is room then, and was not
+	price int64
+	known bool
+}
+
+func (o *offer) compare(other *offer) int {
+	return cmp.Or(compareRatio(o.price, int64(o.gain), other.price, int64(other.gain)), cmp.Compare(len(o.out)*other.gain, len(other.out)*o.gain))
+}
+
+// emptyNodes makes room node by node, each time where it costs least for what
+// it brings: what a victim frees on other nodes costs nothing more there.
+func (s *search) emptyNodes(open []bool) {
+	for i := range open {
+		if open[i] {
+			s.move(i, false)
+		}
+	}
+	nodes := make([]int, 0, len(s.on))
+	for _, node := range s.set.Nodes {
+		if len(s.on[int(node)]) > 0 {
+			nodes = append(nodes, int(node))
+		}
+	}
+	// Nodes that are given up anyhow come first among equals.
+	slices.SortStableFunc(nodes, func(a, b int) int { return cmp.Compare(untouched(s, a), untouched(s, b)) })
+	offers := make(map[int]*offer, len(nodes))
+	for !s.fits() {
+		left := s.set.Pods - s.total
+		best := -1
+		for _, node := range nodes {
+			o := offers[node]
+			if o == nil || !o.known || o.gain > left {
+				o = s.offerOf(node, open, left)
+				offers[node] = o
+			}
+			if o.gain > 0 && (best < 0 || o.compare(offers[best]) < 0) {
+				best = node
+			}
+		}
+		if best < 0 {
+			s.reset(open) // not node by node, then
+			return
+		}
+		for _, i := range offers[best].out {
+			s.move(i, true)
+			for _, h := range s.victims[i].holds {
+				if o := offers[h.node]; o != nil {
+					o.known = false
+				}
+			}
+		}
+	}
+}
+
+func untouched(s *search, node int) int {
+	if s.touched.Has(node) {
+		return 0
+	}
+	return 1
+}
+
+// offerOf is the best that a node can do for up to so many pods.
+func (s *search) offerOf(node int, open []bool, left int) *offer {
+	var in []int
+	for _, i := range s.on[node] {
+		if open[i] && !s.out[i] {
+			in = append(in, i)
+		}
+	}
+	best := &offer{known: true}
+	for _, compare := range []func(a, b int) int{s.cheaper, s.denser} {
+		slices.SortFunc(in, compare)
+		if o := s.offerIn(node, in, left); o.gain > 0 && (best.gain == 0 || o.compare(best) < 0) {
+			best = o
+		}
+		if len(in) < 2 {
+			break
+		}
+	}
+	return best
+}
+
+// offerIn takes victims of a node out in an order, and stops where that brings
+// most for its price. It leaves all as they were.
+func (s *search) offerIn(node int, order []int, left int) *offer {
+	before := s.room[node]
+	best := &offer{known: true}
+	price := int64(0)
+	for n, i := range order {
+		s.moveOn(node, i, true)
+		price += s.victims[i].price
+		gain := min(s.room[node]-before, left)
+		o := &offer{out: order[:n+1], gain: gain, price: price, known: true}
+		if gain > best.gain && (best.gain == 0 || o.compare(best) < 0) {
+			best = o
+		}
+		if gain == left {
+			break
+		}
+	}
+	for _, i := range order {
+		if !slices.Contains(best.out, i) {
+			s.moveOn(node, i, false)
+		}
+	}
+	best.out = slices.Clone(best.out)
+	for k := len(best.out) - 1; k >= 0; k-- {
+		i := best.out[k]
+		if s.moveOn(node, i, false); min(s.room[node]-before, left) >= best.gain {
+			best.price -= s.victims[i].price
+			best.out = slices.Delete(best.out, k, k+1)
+			continue
+		}
+		s.moveOn(node, i, true)
+	}
+	for _, i := range best.out {
+		s.moveOn(node, i, false)
+	}
+	return best
+}
+
+// moveOn is move, on one node alone and for a look.
+func (s *search) moveOn(node, i int, out bool) {
+	if s.tried == nil {
+		s.tried = map[int]bool{}
+	}
+	if s.tried[i] == out {
+		return
+	}
+	s.tried[i] = out
+	for _, h := range s.victims[i].holds {
+		if h.node != node {
+			continue
+		}
+		span := timeline.Span{From: s.p.from, Till: h.till}
+		if out {
+			s.board.nodes.Return(h.node, h.takes, span)
+		} else {
+			s.board.nodes.Charge(h.node, h.takes, span)
+		}
+	}
+	s.room[node] = s.board.nodes.RoomOn(s.set, node, s.span)
+}

@@ -1,0 +1,231 @@
+package planner
+
+import (
+	"cmp"
+	"math/bits"
+	"slices"
+	"time"
+
+	"github.com/berth-dev/berth/pkg/batch"
+	"github.com/berth-dev/berth/pkg/quota"
+	"github.com/berth-dev/berth/pkg/timeline"
+)
+
+// standing is what a workload is worth against another: its queue's tier, then
+// its priority.
+type standing struct {
+	tier     int32
+	priority int32
+}
+
+func (s standing) compare(other standing) int {
+	return cmp.Or(cmp.Compare(s.tier, other.tier), cmp.Compare(s.priority, other.priority))
+}
+
+// victim is a run whose place somebody may take.
+type victim struct {
+	*batch.Started
+	queue *batch.Queue
+	standing
+	grace timeline.Long // in seconds, rounded up
+	since time.Time     // when its run began
+
+	// price is what taking it costs by the policy: least first. weight is what
+	// it holds of what is scarce.
+	price, weight int64
+
+	holds []holding // nil: not looked up
+	pays  []quota.Charge
+}
+
+// holding is what a victim takes of a node.
+type holding struct {
+	node  int
+	takes batch.Vector
+	till  timeline.Time
+}
+
+// newVictim judges a run by itself: free says from when on its place may be
+// taken, zero that it never may.
+func (p *pass) newVictim(s *batch.Started) (v *victim, free time.Time) {
+	w := s.Workload
+	q := p.Queues[w.Allocation.Queue]
+	_, evicted := p.evicting[w.ID]
+	switch {
+	case q == nil || q.Preemption.Mode == "" || q.Preemption.Mode == batch.PreemptNever:
+		return nil, time.Time{}
+	case w.Eviction != nil || evicted || (s.Owner != nil && (s.Owner.End != nil || s.Owner.Fixed)):
+		return nil, time.Time{}
+	}
+	v = &victim{
+		Started: s, queue: q, standing: standing{tier: q.Tier, priority: w.Priority},
+		grace: seconds(batch.Walltime(p.graceOf(s))), since: w.Allocation.Start,
+	}
+	v.weight = p.weightOf(w)
+	v.price = p.priceOf(v)
+	switch exempt := q.Preemption.Exempt; {
+	case exempt <= 0:
+		return v, p.now
+	case w.ReadySince.IsZero():
+		return nil, time.Time{} // when its pods are ready it is looked at again
+	default:
+		return v, ceil(w.ReadySince.Add(exempt))
+	}
+}
+
+// weightOf is how much a run holds: GPUs where the cluster has any, else
+// thousandths of cores.
+func (p *pass) weightOf(w *batch.Workload) (weight int64) {
+	resource := batch.ResourceGPU
+	if p.fleet.catalog.Index(resource) < 0 {
+		resource = batch.ResourceCPU
+	}
+	for i, placement := range w.Allocation.PodSets {
+		if i < len(w.PodSets) {
+			weight += int64(len(placement.Hosts)) * int64(w.PodSets[i].Requests[resource])
+		}
+	}
+	return weight
+}
+
+// priceOf is what taking the place of a run costs, by the policy: the work that
+// is lost, or how long it has run, or what it holds.
+func (p *pass) priceOf(v *victim) int64 {
+	switch p.Policy.Victims {
+	case batch.VictimsYoungest:
+		return max(0, int64(p.now.Sub(v.since)/time.Second))
+	case batch.VictimsSmallestFirst:
+		return v.weight
+	case batch.VictimsLeastLost:
+	}
+	return v.weight * max(0, int64(p.now.Sub(savedAt(v.Workload, p.now))/time.Second))
+}
+
+// savedAt is since when a run has saved nothing: its start, or its last
+// checkpoint, as far as that is known.
+func savedAt(w *batch.Workload, now time.Time) time.Time {
+	start := w.Allocation.Start
+	saved := start
+	if every := w.Checkpoint.Every; every > 0 && now.After(start) {
+		saved = start.Add(now.Sub(start) / every * every)
+	}
+	if w.CheckpointedAt.After(saved) && !w.CheckpointedAt.After(now) {
+		saved = w.CheckpointedAt
+	}
+	return saved
+}
+
+// holdsOf looks up what a victim takes of which nodes.
+func (h *hunt) holdsOf(v *victim) []holding {
+	p := h.p
+	if v.holds != nil {
+		return v.holds
+	}
+	v.holds = []holding{}
+	seen := map[int]bool{}
+	for _, placement := range v.Workload.Allocation.PodSets {
+		for _, host := range placement.Hosts {
+			node, ok := p.fleet.index[host]
+			if !ok || seen[node] {
+				continue
+			}
+			seen[node] = true
+			charges := p.Nodes[node].Charges
+			for i := range charges {
+				if c := &charges[i]; c.By == v.Workload.ID && p.sits(c) {
+					v.holds = append(v.holds, holding{node: node, takes: p.fleet.takes(c), till: p.endOf(c)})
+				}
+			}
+		}
+	}
+	slices.SortStableFunc(v.holds, func(a, b holding) int { return cmp.Compare(a.node, b.node) })
+	v.pays = h.paid[v.Workload.ID]
+	return v.holds
+}
+
+// cheaper orders victims of any standing: the cheapest first, then those on
+// nodes that are given up anyhow, the youngest, the name.
+func (s *search) cheaper(a, b int) int {
+	x, y := s.victims[a], s.victims[b]
+	return cmp.Or(
+		cmp.Compare(x.price, y.price), cmp.Compare(s.further(x), s.further(y)),
+		y.since.Compare(x.since), cmp.Compare(x.firstNode(), y.firstNode()), compareIDs(x, y),
+	)
+}
+
+// denser orders victims by what they cost for what they hold.
+func (s *search) denser(a, b int) int {
+	x, y := s.victims[a], s.victims[b]
+	return cmp.Or(compareRatio(x.price, x.weight, y.price, y.weight), s.cheaper(a, b))
+}
+
+// compareRatio compares a/b with c/d, none of them below zero; what is divided
+// by 0 is divided by 1.
+func compareRatio(a, b, c, d int64) int {
+	high, low := bits.Mul64(uint64(a), uint64(max(d, 1)))
+	otherHigh, otherLow := bits.Mul64(uint64(c), uint64(max(b, 1)))
+	return cmp.Or(cmp.Compare(high, otherHigh), cmp.Compare(low, otherLow))
+}
+
+func compareIDs(a, b *victim) int { return cmp.Compare(a.Workload.ID, b.Workload.ID) }
+
+func (v *victim) firstNode() int {
+	if len(v.holds) == 0 {
+		return -1
+	}
+	return v.holds[0].node
+}
+
+// further is how many nodes are touched by taking a victim that are not
+// anyhow.
+func (s *search) further(v *victim) (n int) {
+	last := -1
+	for _, h := range v.holds {
+		if h.node != last && !s.touched.Has(h.node) {
+			n++
+		}
+		last = h.node
+	}
+	return n
+}
+
+// bill is what a set of victims costs.
+type bill struct {
+	price   int64
+	count   int
+	further int
+	oldest  time.Time // start of the one that has run longest
+	names   []batch.WorkloadID
+}
+
+func (b *bill) compare(other *bill) int {
+	return cmp.Or(
+		cmp.Compare(b.price, other.price), cmp.Compare(b.count, other.count), cmp.Compare(b.further, other.further),
+		other.oldest.Compare(b.oldest), slices.Compare(b.names, other.names),
+	)
+}
+
+// bill adds up what those cost that are out.
+func (s *search) bill() *bill {
+	b := &bill{}
+	nodes := map[int]bool{}
+	for i, v := range s.victims {
+		if !s.out[i] {
+			continue
+		}
+		b.price += v.price
+		b.count++
+		if b.oldest.IsZero() || v.since.Before(b.oldest) {
+			b.oldest = v.since
+		}
+		b.names = append(b.names, v.Workload.ID)
+		for _, h := range v.holds {
+			if !s.touched.Has(h.node) && !nodes[h.node] {
+				nodes[h.node] = true
+				b.further++
+			}
+		}
+	}
+	slices.Sort(b.names)
+	return b
+}
