@@ -102,6 +102,9 @@ type Facts struct {
 	Ahead   int
 	First   string
 	FirstAt time.Time
+	// Lost is the work that is lost by those that give way, in seconds of the
+	// resource.
+	Lost Amount
 	// Nodes would do but are not available: NotReady and Tainted of them.
 	NotReady, Tainted int
 	// Walltimes asked and allowed.

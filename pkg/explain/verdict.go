@@ -28,6 +28,8 @@ func reason(v batch.Verdict) string {
 		return topology(v)
 	case batch.ReasonQuotaExceeded, batch.ReasonBorrowingLimit:
 		return quotas(v)
+	case batch.ReasonPreempting:
+		return preempting(v)
 	case batch.ReasonNodesUnavailable:
 		return fmt.Sprintf("asks %s; %s%s would do but %s; it starts by itself once they return",
 			asked(f.Asked, f.Resource), count(f.NotReady+f.Tainted, "node"), where(f), unavailable(f))
@@ -75,9 +77,9 @@ func notYet(reason batch.Reason, f batch.Facts) string {
 	switch reason {
 	case batch.ReasonRequeued:
 		if f.Text == "" {
-			return fmt.Sprintf("its last start failed; the next try is at %s", Clock(f.Until, f.At))
+			return fmt.Sprintf("its last run was taken back; its start is tried again at %s", Clock(f.Until, f.At))
 		}
-		return fmt.Sprintf("its last start failed; the next try is at %s; it failed because: %s", Clock(f.Until, f.At), f.Text)
+		return fmt.Sprintf("its last run was taken back; its start is tried again at %s; why: %s", Clock(f.Until, f.At), f.Text)
 	case batch.ReasonBeginTime:
 		return fmt.Sprintf("may not begin before %s; it starts by itself from then on", Clock(f.Until, f.At))
 	case batch.ReasonDependency:
@@ -105,6 +107,37 @@ func never(reason batch.Reason, f batch.Facts) string {
 	default:
 		return neverFits(f)
 	}
+}
+
+// preempting says who gives way to a workload, and until when.
+func preempting(v batch.Verdict) string {
+	f := v.Facts
+	ask := asked(f.Asked, f.Resource)
+	if f.Ahead == 0 {
+		return fmt.Sprintf("asks %s; its place is kept for it until all of it is free; %s", ask, when(v))
+	}
+	return fmt.Sprintf("asks %s; %s to it, told to end by %s: %s%s; what is free of their place is kept for it; %s",
+		ask, gives(f.Ahead), Clock(f.Until, f.At), f.First, lost(f), when(v))
+}
+
+// lost says how much work those lose that give way.
+func lost(f batch.Facts) string {
+	if f.Resource == "" {
+		return ""
+	}
+	unit := batch.Amount(1)
+	if f.Resource == batch.ResourceCPU {
+		unit = 1000
+	}
+	minutes := f.Lost / unit / 60
+	return fmt.Sprintf(" (not saved: %d:%02d hours of %s)", minutes/60, minutes%60, f.Resource)
+}
+
+func gives(n int) string {
+	if n == 1 {
+		return "1 workload gives way"
+	}
+	return fmt.Sprintf("%d workloads give way", n)
 }
 
 func priority(v batch.Verdict) string {

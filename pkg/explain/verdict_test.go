@@ -97,14 +97,26 @@ func TestVerdictsInWords(t *testing.T) {
 			batch.Verdict{Reason: batch.ReasonNotPlanned, Position: 1204, Facts: batch.Facts{Asked: gang, Limit: 1000}},
 			"asks 4 × 8 nvidia.com/gpu; place 1204 in the order, and only the first 1000 are planned; it starts by itself when it fits or is nearer the top",
 		},
+		{
+			"others give way",
+			batch.Verdict{Reason: batch.ReasonPreempting, PlannedStart: start, Facts: batch.Facts{
+				Asked: gang, Ahead: 2, First: "ns/a, ns/b", Until: start, Resource: batch.ResourceGPU, Lost: 8 * 5400,
+			}},
+			"asks 4 × 8 nvidia.com/gpu; 2 workloads give way to it, told to end by 14:20: ns/a, ns/b (not saved: 12:00 hours of nvidia.com/gpu); what is free of their place is kept for it; starts at 14:20 at the latest",
+		},
+		{
+			"the others are gone, and a node is not free yet",
+			batch.Verdict{Reason: batch.ReasonPreempting, PlannedStart: start, Facts: batch.Facts{Asked: gang}},
+			"asks 4 × 8 nvidia.com/gpu; its place is kept for it until all of it is free; starts at 14:20 at the latest",
+		},
 		{"held", batch.Verdict{Reason: batch.ReasonHeld}, "held by its author; it starts by itself once the hold is lifted"},
 		{"paused", batch.Verdict{Reason: batch.ReasonHeld, Facts: batch.Facts{Bound: "Pods"}}, "paused: its owner asks for 0 pods; it starts by itself once it asks for some"},
 		{"held by the door", batch.Verdict{Reason: batch.ReasonHeld, Facts: batch.Facts{Bound: "LocalQueue", Text: "ns/main"}}, "LocalQueue ns/main holds its work; it starts by itself once the hold is lifted"},
-		{"tried again", batch.Verdict{Reason: batch.ReasonRequeued, Facts: batch.Facts{Until: start}}, "its last start failed; the next try is at 14:20"},
+		{"tried again", batch.Verdict{Reason: batch.ReasonRequeued, Facts: batch.Facts{Until: start}}, "its last run was taken back; its start is tried again at 14:20"},
 		{
 			"tried again after a refusal",
 			batch.Verdict{Reason: batch.ReasonRequeued, Facts: batch.Facts{Until: start, Text: "release pod a-0: denied by policy x"}},
-			"its last start failed; the next try is at 14:20; it failed because: release pod a-0: denied by policy x",
+			"its last run was taken back; its start is tried again at 14:20; why: release pod a-0: denied by policy x",
 		},
 		{
 			"a queue that drains",
@@ -171,7 +183,7 @@ func TestVerdictsInWords(t *testing.T) {
 func TestEveryReasonHasWordsThatSayWhetherItCanStart(t *testing.T) {
 	t.Parallel()
 	for _, reason := range []batch.Reason{
-		batch.ReasonPriority, batch.ReasonResources, batch.ReasonTopology, batch.ReasonNodesUnavailable, batch.ReasonHeld,
+		batch.ReasonPriority, batch.ReasonResources, batch.ReasonTopology, batch.ReasonPreempting, batch.ReasonNodesUnavailable, batch.ReasonHeld,
 		batch.ReasonRequeued, batch.ReasonNotPlanned, batch.ReasonQueueStopped, batch.ReasonQueueNotFound,
 		batch.ReasonAccessDenied, batch.ReasonNeverFits, batch.ReasonWalltimeLimit, batch.ReasonInvalidSpec,
 		batch.ReasonBeginTime, batch.ReasonDependency, batch.ReasonArrayLimit, batch.ReasonDependencyNeverSatisfied, batch.ReasonDeadlineMissed,

@@ -181,6 +181,7 @@ func (v *verdicts) preempting(c *contender, at place) batch.Verdict {
 	verdict := verdictOf(batch.ReasonPreempting, batch.Facts{
 		Queue: c.queue.Name, Flavor: c.options[c.option].flavor, Asked: asks(c.workload().PodSets),
 	})
+	verdict.Facts.Resource = p.scarcest()
 	verdict.Position, verdict.PlannedStart = at.position, timeOf(c.start())
 	var names []string
 	facts := &verdict.Facts
@@ -190,6 +191,7 @@ func (v *verdicts) preempting(c *contender, at place) batch.Verdict {
 			continue
 		}
 		facts.Ahead++
+		facts.Lost += batch.Amount(p.lostBy(s))
 		if until.After(facts.Until) {
 			facts.Until = until
 		}

@@ -76,16 +76,30 @@ func (p *pass) newVictim(s *batch.Started) (v *victim, free time.Time) {
 // weightOf is how much a run holds: GPUs where the cluster has any, else
 // thousandths of cores.
 func (p *pass) weightOf(w *batch.Workload) (weight int64) {
-	resource := batch.ResourceGPU
-	if p.fleet.catalog.Index(resource) < 0 {
-		resource = batch.ResourceCPU
-	}
+	resource := p.scarcest()
 	for i, placement := range w.Allocation.PodSets {
 		if i < len(w.PodSets) {
 			weight += int64(len(placement.Hosts)) * int64(w.PodSets[i].Requests[resource])
 		}
 	}
 	return weight
+}
+
+// scarcest is the resource that lost work is counted in.
+func (p *pass) scarcest() batch.ResourceName {
+	if p.fleet.catalog.Index(batch.ResourceGPU) < 0 {
+		return batch.ResourceCPU
+	}
+	return batch.ResourceGPU
+}
+
+// lostBy is the work that a run had not saved when it was told to end.
+func (p *pass) lostBy(s *batch.Started) int64 {
+	told := p.now
+	if e := s.Workload.Eviction; e != nil {
+		told = e.Time
+	}
+	return p.weightOf(s.Workload) * max(0, int64(told.Sub(savedAt(s.Workload, told))/time.Second))
 }
 
 // priceOf is what taking the place of a run costs, by the policy: the work that

@@ -14,16 +14,12 @@ func absentFields() map[string]string {
 		"spec.jobs[].nice":       "multifactor priority (nice)",
 		"spec.jobs[].topology":   "topology (topology)",
 		"spec.jobs[].onNodeLoss": "node failures (onNodeLoss)",
-		"spec.jobs[].requeue":    "preemption and node failures (requeue)",
-		"spec.jobs[].checkpoint": "checkpoints (checkpoint)",
-		"spec.jobs[].onNotice":   "notices (onNotice)",
 		"spec.events[].set.qos":  "service classes (qos)",
 	}
 	absent["spec.jobs[].podSets[].topology"] = absent["spec.jobs[].topology"]
 	for field, what := range map[string]string{ //order:any each sets its own entry
 		"account": "accounts", "user": "fair share and limits by user", "usage": "fair share", "share": "fair share",
 		"borrowed": "quota and cohorts", "lent": "quota and cohorts", "priority": "multifactor priority", "parts": "multifactor priority",
-		"cause": "preemption", "by": "preemption", "evictedAt": "preemption", "lost": "preemption",
 	} {
 		absent["spec.expect[]."+field] = what + " (" + field + ")"
 	}

@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,12 +36,12 @@ const (
 )
 
 func states() []string {
-	return []string{string(batch.Completed), string(batch.Failed), string(batch.Timeout), string(batch.Cancelled), StatePending, StateRunning}
+	return []string{string(batch.Completed), string(batch.Failed), string(batch.Timeout), string(batch.Cancelled), string(batch.Preempted), StatePending, StateRunning}
 }
 
 func reasons() []batch.Reason {
 	return []batch.Reason{
-		batch.ReasonPriority, batch.ReasonResources, batch.ReasonTopology, batch.ReasonNodesUnavailable, batch.ReasonHeld, batch.ReasonRequeued,
+		batch.ReasonPriority, batch.ReasonResources, batch.ReasonTopology, batch.ReasonPreempting, batch.ReasonNodesUnavailable, batch.ReasonHeld, batch.ReasonRequeued,
 		batch.ReasonNotPlanned, batch.ReasonQueueStopped, batch.ReasonQueueNotFound, batch.ReasonAccessDenied, batch.ReasonNeverFits,
 		batch.ReasonWalltimeLimit, batch.ReasonInvalidSpec, batch.ReasonBeginTime, batch.ReasonDependency, batch.ReasonArrayLimit,
 		batch.ReasonDependencyNeverSatisfied, batch.ReasonDeadlineMissed,
@@ -133,6 +134,7 @@ func (l *loader) ofJob(out *Expectation, in *v1alpha1.Expectation) {
 	whole := map[string]bool{
 		"start": in.Start != nil, "end": in.End != nil, "starts": in.Starts != nil, "evictions": in.Evictions != nil,
 		"nodes": in.Nodes != nil, "nodeCount": in.NodeCount != nil, "domains": in.Domains != nil, "order": in.Order != nil,
+		"evictedAt": in.EvictedAt != nil, "cause": in.Cause != "", "by": in.By != "", "lost": in.Lost != nil,
 		"via": in.Via != "", "plannedStarts": in.PlannedStarts != "", "pods": in.Pods != nil,
 	}
 	moment := map[string]bool{
@@ -154,14 +156,31 @@ func (l *loader) ofJob(out *Expectation, in *v1alpha1.Expectation) {
 	out.PlannedStart = l.moment(path+".plannedStart", in.PlannedStart)
 	out.Starts, out.Evictions, out.NodeCount, out.Pods, out.Position = in.Starts, in.Evictions, in.NodeCount, in.Pods, in.Position
 	out.Nodes, out.Order, out.Domains = in.Nodes, in.Order, in.Domains
-	out.Via = batch.Via(l.oneOf(path+".via", in.Via, []string{string(batch.ViaOrder), string(batch.ViaBackfill)}))
+	out.Via = batch.Via(l.oneOf(path+".via", in.Via, []string{string(batch.ViaOrder), string(batch.ViaBackfill), string(batch.ViaPreemption)}))
 	out.NonIncreasing = l.oneOf(path+".plannedStarts", in.PlannedStarts, []string{"nonIncreasing"}) != ""
 	out.Message = in.Message
+	l.ofEviction(out, in)
 	var names []string
 	for _, r := range reasons() {
 		names = append(names, string(r))
 	}
 	out.Reason = batch.Reason(l.oneOf(path+".reason", in.Reason, names))
+}
+
+// ofEviction is what is expected of the evictions of a job.
+func (l *loader) ofEviction(out *Expectation, in *v1alpha1.Expectation) {
+	out.Lost = l.moment(out.Path+".lost", in.Lost)
+	out.Cause = batch.Cause(l.oneOf(out.Path+".cause", in.Cause, []string{string(batch.CausePreempted), string(batch.CauseReclaimed)}))
+	if in.By != "" {
+		out.By = l.jobNamed(out.Path+".by", in.By)
+	}
+	if in.EvictedAt == nil {
+		return
+	}
+	out.EvictedAt = []time.Duration{}
+	for i, at := range in.EvictedAt {
+		out.EvictedAt = append(out.EvictedAt, l.offset(fmt.Sprintf("%s.evictedAt[%d]", out.Path, i), at))
+	}
 }
 
 // oneOf checks a word. Those that only later versions know are told apart from
@@ -181,7 +200,7 @@ func (l *loader) oneOf(path, word string, words []string) string {
 // laterWords are words of the format that this version can never show.
 func laterWords() map[string]string {
 	return map[string]string{
-		"Preempted": "preemption", "Preemption": "preemption", "Preempting": "preemption", "NodeFailed": "node failures",
+		"NodeFailed": "node failures", "NodeLost": "node failures", "Drained": "drains", "Walltime": "notices before the deadline",
 		"QuotaExceeded": "quota", "BorrowingLimit": "quota", "UserLimit": "limits", "AccountLimit": "limits", "QoSLimit": "limits",
 		"BudgetExceeded": "budgets", "Reservation": "reservations",
 	}

@@ -58,8 +58,21 @@ type Job struct {
 	Fails   bool
 	// CancelAt is when its author deletes it; 0: never.
 	CancelAt time.Duration
+	// Saves is what of its work survives an eviction; nil: nothing does.
+	Saves *Saves
+	// Ignores says that it runs on after a notice, until its grace is over;
+	// else it ends so long after it.
+	Ignores    bool
+	ExitsAfter time.Duration
 	// FromTrace says that the job is of a log: it is forgotten when it ends.
 	FromTrace bool
+}
+
+// Saves is how a job saves its work.
+type Saves struct {
+	Every  time.Duration // of progress, by itself; 0: it does not
+	Save   time.Duration // what it takes to save at a notice
+	Resume time.Duration // what a run takes before it goes on from there
 }
 
 // Event is something that happens beside the jobs: exactly one of the fields
@@ -109,6 +122,10 @@ type Expectation struct {
 	State          string
 	Starts         *int
 	Evictions      *int
+	EvictedAt      []time.Duration // nil: not expected
+	Cause          batch.Cause
+	By             batch.WorkloadID
+	Lost           *time.Duration
 	Nodes, Order   []string
 	NodeCount      *int
 	Domains        map[string]int

@@ -37,6 +37,7 @@ func (l *loader) job(path string, j *v1alpha1.Job) {
 			JobName:    j.JobName,
 			Submitter:  orDefault(j.User, "user"),
 			Held:       j.Hold != nil && *j.Hold,
+			NoRequeue:  j.Requeue != nil && !*j.Requeue,
 		},
 		CancelAt: l.offset(path+".cancelAt", j.CancelAt),
 	}
@@ -45,6 +46,7 @@ func (l *loader) job(path string, j *v1alpha1.Job) {
 		l.wrong(path+".cancelAt", "%s is before the job is submitted at %s", j.CancelAt, batch.FormatDuration(out.At))
 	}
 	l.behaviour(path, j, &out)
+	l.exclusive(path, j, &out)
 	if j.Array != nil {
 		l.array(path+".array", j, out)
 		return
@@ -131,6 +133,36 @@ func (l *loader) behaviour(path string, j *v1alpha1.Job, out *Job) {
 	default:
 		l.wrong(path+".exit", "%q is neither ok nor fail", j.Exit)
 	}
+	l.onNotice(path+".onNotice", j.OnNotice, out)
+	if c := j.Checkpoint; c != nil {
+		path += ".checkpoint"
+		out.Saves = &Saves{
+			Every: l.offset(path+".every", c.Every), Save: l.offset(path+".save", c.Save), Resume: l.offset(path+".resume", c.Resume),
+		}
+		out.Workload.Checkpoint.Every = out.Saves.Every
+	}
+}
+
+// onNotice is how a job reacts to the notice of its eviction: "ignore", or
+// {exitsAfter: 20s}.
+func (l *loader) onNotice(path string, given any, out *Job) {
+	switch given := given.(type) {
+	case nil:
+		return
+	case string:
+		if out.Ignores = given == "ignore"; out.Ignores {
+			return
+		}
+	case map[string]any:
+		if after, ok := given["exitsAfter"].(string); ok && len(given) == 1 {
+			out.ExitsAfter = l.offset(path+".exitsAfter", v1alpha1.Offset(after))
+			return
+		}
+	}
+	l.wrong(path, "is neither ignore nor a time to exit after, such as {exitsAfter: 20s}")
+}
+
+func (l *loader) exclusive(path string, j *v1alpha1.Job, out *Job) {
 	switch j.Exclusive {
 	case "", "None":
 	case "Workload":

@@ -44,6 +44,7 @@ func (w *world) settle() {
 // freed anything.
 func (w *world) carry(plan batch.Plan) (freed bool) {
 	w.checkBuckets(plan)
+	w.checkPreemption(plan)
 	for _, d := range plan.Evict {
 		w.evict(d)
 	}
@@ -51,12 +52,7 @@ func (w *world) carry(plan batch.Plan) (freed bool) {
 		w.requeue(d)
 	}
 	for _, d := range plan.Finish {
-		j := w.jobs[d.ID]
-		end := d.End
-		j.workload.Finished = &end
-		if j.spec.FromTrace {
-			w.forget(j)
-		}
+		w.finish(d)
 	}
 	for _, d := range plan.Start {
 		w.start(d)
@@ -64,17 +60,28 @@ func (w *world) carry(plan batch.Plan) (freed bool) {
 			return true
 		}
 	}
+	for _, d := range plan.Nominate {
+		w.jobs[d.ID].workload.Nomination = d.Nomination
+	}
 	for _, d := range plan.Wait {
 		w.wait(d)
 	}
 	for _, d := range plan.Ready {
-		ready := d.Ready
-		w.jobs[d.ID].workload.PodsReady = &ready
+		w.ready(d)
 	}
 	for _, d := range plan.Remember {
 		w.jobs[d.ID].workload.Outcomes = d.Outcomes
 	}
 	return len(plan.Evict) > 0
+}
+
+// ready records whether the pods of a run are ready.
+func (w *world) ready(d batch.ReadyDecision) {
+	j := w.jobs[d.ID]
+	j.workload.PodsReady = &d.Ready
+	if d.Ready && j.workload.ReadySince.IsZero() {
+		j.workload.ReadySince = w.time()
+	}
 }
 
 // wait records why a job waits.
@@ -100,33 +107,4 @@ func (w *world) notePlanned(j *job, before, planned time.Time) {
 		j.later = j.later || (!before.IsZero() && planned.After(before))
 	}
 	w.log(EventPlan, j.workload.ID, PlanDetail{PlannedStart: text})
-}
-
-// evict takes a run back: the owner is suspended and its pods go.
-func (w *world) evict(d batch.EvictDecision) {
-	j := w.jobs[d.ID]
-	eviction := d.Eviction
-	j.workload.Eviction = &eviction
-	j.evictions++
-	j.lost += w.now - j.started
-	j.state = string(batch.Requeued)
-	w.ran(j)
-	w.meter.evicted(j)
-	w.log(EventNotice, d.ID, NoticeDetail{Cause: eviction.Cause, By: eviction.By, Grace: "0s"})
-	j.owner = batch.Owner{Suspended: true}
-	w.dropPods(j)
-	w.step(batch.OwnerObserved{ID: d.ID, Owner: j.owner})
-}
-
-func (w *world) requeue(d batch.RequeueDecision) {
-	j := w.jobs[d.ID]
-	e := j.workload.Eviction
-	if e == nil {
-		e = &batch.Eviction{}
-	}
-	w.log(EventEvict, d.ID, EvictDetail{Cause: e.Cause, By: e.By, Requeued: true})
-	j.workload.Restarts, j.workload.RequeueAfter = d.Restarts, d.RequeueAfter
-	j.workload.Allocation, j.workload.Eviction = nil, nil
-	j.workload.Promise, j.workload.PodsReady, j.workload.LastVerdict = time.Time{}, nil, nil
-	j.state = "Pending"
 }

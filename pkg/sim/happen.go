@@ -7,6 +7,9 @@ import (
 
 // happen plays one event of the file.
 func (w *world) happen(e *scenario.Event) {
+	if !e.Restart && e.Down == 0 {
+		w.disturbed = w.now
+	}
 	switch {
 	case e.Node != nil:
 		w.changeNode(e.Node)

@@ -107,6 +107,9 @@ func (w *world) checkBuckets(p batch.Plan) {
 	for _, d := range p.Requeue {
 		again[d.ID] = true // it may start or wait in the same plan
 	}
+	for _, d := range p.Finish {
+		again[d.ID] = true // nothing of it was there any more
+	}
 	for _, d := range p.Evict {
 		if !again[d.ID] {
 			put(d.ID, "evicted")
@@ -128,6 +131,7 @@ func (w *world) checkSettled() {
 	if !w.options.thorough() || w.breach != nil {
 		return
 	}
+	w.checkOwed()
 	snapshot := w.core.Snapshot()
 	for _, view := range snapshot.Nodes {
 		w.checkCharges(view)

@@ -20,6 +20,7 @@ type job struct {
 	ended    bool
 
 	started time.Duration // of this run
+	kept    time.Duration // progress of earlier runs that it goes on from
 	history
 }
 
@@ -35,6 +36,9 @@ type history struct {
 	planned    []time.Duration // planned starts, each time one was given
 	later      bool            // a planned start moved later
 	lost       time.Duration
+	notices    []time.Duration
+	cause      batch.Cause      // of the last eviction
+	by         batch.WorkloadID // for whom it was
 }
 
 // submit makes a job: suspended, until its start.
@@ -70,6 +74,7 @@ func (w *world) start(d batch.StartDecision) {
 	}
 	j.workload.Allocation = &d.Allocation
 	j.workload.Promise, j.workload.RequeueAfter, j.workload.PodsReady, j.workload.LastVerdict = time.Time{}, time.Time{}, nil, nil
+	j.workload.Nomination, j.workload.ReadySince = nil, time.Time{}
 	j.owner = batch.Owner{Started: true, Run: d.Run}
 	j.started, j.state = w.now, scenario.StateRunning
 	j.starts++
@@ -83,11 +88,16 @@ func (w *world) start(d batch.StartDecision) {
 	run := j.starts
 	if at, state, ends := w.endOf(j); ends {
 		w.agenda.add(at, causeEnd, func() {
-			if j.starts == run && !j.ended {
+			if j.starts == run && j.runs() {
 				w.end(j, state)
 			}
 		})
 	}
+}
+
+// runs says whether a job runs and nobody has told it to stop.
+func (j *job) runs() bool {
+	return !j.ended && j.workload.Allocation != nil && j.workload.Eviction == nil
 }
 
 func (w *world) makePods(j *job) {
@@ -140,6 +150,9 @@ func (w *world) endOf(j *job) (at time.Duration, state batch.EndState, ends bool
 		case declared > 0:
 			long = time.Duration(declared)
 		}
+	}
+	if long != scenario.Never {
+		long = max(0, long-j.kept+j.resume())
 	}
 	// The owner's own limit, which ends it whatever the controller does.
 	if limit != scenario.Never {

@@ -90,7 +90,7 @@ func (m *meter) stopped(j *job) {
 	m.lastEnd = m.world.now
 }
 
-// gone is a job that was cancelled while it waited.
+// gone is a job that will not run any more, and does not run.
 func (m *meter) gone(*job) { m.waiting-- }
 
 func (m *meter) finished(j *job) {
@@ -100,15 +100,15 @@ func (m *meter) finished(j *job) {
 	m.slowdowns += max(1, (m.world.now-j.submitted).Seconds()/max(shortJob, run).Seconds())
 }
 
-func (m *meter) evicted(j *job) {
+// left is an evicted job whose pods are gone.
+func (m *meter) left(j *job, lost time.Duration) {
 	m.stopped(j)
-	m.evictions++
 	m.waiting++
 	gpus := 0.0
 	for set, placement := range j.workload.Allocation.PodSets {
 		gpus += float64(len(placement.Hosts)) * float64(j.workload.PodSets[set].Requests[batch.ResourceGPU])
 	}
-	m.lostGPUSeconds += gpus * (m.world.now - j.started).Seconds()
+	m.lostGPUSeconds += gpus * lost.Seconds()
 }
 
 // charge counts a pod of a queue, or no longer.

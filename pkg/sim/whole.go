@@ -79,6 +79,7 @@ func (w *world) checkJob(c *check) {
 	if c.Evictions != nil {
 		compare(c, "evictions", *c.Evictions, j.evictions)
 	}
+	w.checkEvictions(c, j)
 	if c.NonIncreasing && j.later {
 		var all []string
 		for _, at := range j.planned {
@@ -94,6 +95,26 @@ func (w *world) checkJob(c *check) {
 		}
 	}
 	w.checkFirstRun(c, j)
+}
+
+// checkEvictions looks at what is expected of the evictions of a job.
+func (w *world) checkEvictions(c *check, j *job) {
+	if c.EvictedAt != nil && !slices.EqualFunc(c.EvictedAt, j.notices, func(a, b time.Duration) bool { return (a - b).Abs() <= c.Tolerance }) {
+		var all []string
+		for _, at := range j.notices {
+			all = append(all, offsetText(at))
+		}
+		c.miss("evictedAt is [%s]", strings.Join(all, ", "))
+	}
+	if c.Cause != "" {
+		compare(c, "cause", orNone(string(c.Cause)), orNone(string(j.cause)))
+	}
+	if c.By != "" {
+		compare(c, "by", orNone(string(c.By)), orNone(string(j.by)))
+	}
+	if c.Lost != nil {
+		compareTime(c, "lost", *c.Lost, j.lost)
+	}
 }
 
 // checkFirstRun looks at what is expected of the first run.

@@ -31,6 +31,9 @@ type world struct {
 	watched    map[batch.WorkloadID]bool
 	open       int // jobs that have not ended, submitted or not
 
+	owed      []owed        // starts that others were evicted for
+	disturbed time.Duration // when nodes, objects or a job were last changed by hand; below zero: never
+
 	checks  []*check
 	results []*check
 	meter   meter
@@ -53,7 +56,7 @@ func newWorld(file *scenario.File, options Options) *world {
 		file: file, options: options,
 		objects: map[string]scenario.Object{}, namespaces: map[string]bool{},
 		nodes: map[batch.NodeName]*node{}, jobs: map[batch.WorkloadID]*job{},
-		watched: map[batch.WorkloadID]bool{},
+		watched: map[batch.WorkloadID]bool{}, disturbed: -1,
 	}
 	w.meter.world = w
 	w.starts()
