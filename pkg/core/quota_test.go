@@ -1,0 +1,259 @@
+package core_test
+
+import (
+	"fmt"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/berth-dev/berth/pkg/batch"
+	"github.com/berth-dev/berth/pkg/quota"
+)
+
+// gpus is a quota of GPUs in flavor f.
+func gpus(nominal batch.Amount) batch.Quotas { return gpusWith(batch.Quota{Nominal: nominal}) }
+
+func gpusWith(q batch.Quota) batch.Quotas {
+	return batch.Quotas{"f": {batch.ResourceGPU: q}}
+}
+
+// paying makes a queue of a cohort pay for GPUs in flavor f.
+func (w *world) paying(name string, cohort batch.CohortName, quotas batch.Quotas) {
+	w.step(batch.FlavorObserved{Flavor: batch.Flavor{Name: "f"}})
+	w.queue(name, func(q *batch.Queue) {
+		q.Flavors, q.Cohort, q.Quotas = []batch.FlavorName{"f"}, cohort, quotas
+	})
+}
+
+func TestQuotaIsPlannedLikeNodes(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.nodes(4, 8)
+	w.paying("main", "", gpus(8))
+	w.submit(job{name: "six", gpu: 6, walltime: 60})
+	w.until(1)
+	w.submit(job{name: "eight", gpu: 8, walltime: 60})
+	w.until(2)
+	w.submit(job{name: "long", gpu: 2, walltime: 120})
+	w.until(3)
+	w.reason("long", batch.ReasonPriority, "ns/eight")
+	w.submit(job{name: "short", gpu: 2, walltime: 57})
+	w.until(4)
+	w.want("six=0", "eight~60", "long~120", "short=3")
+	w.reason("eight", batch.ReasonQuotaExceeded, "asks 1 × 8 nvidia.com/gpu", "ClusterQueue main uses 6 of 8", "2 left, 8 asked", "starts at")
+	w.reason("long", batch.ReasonQuotaExceeded)
+	w.until(200)
+	w.want("eight=60", "long=120")
+}
+
+func TestB07WhatCanNeverBePaidBlocksNobody(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.nodes(1, 8)
+	w.step(batch.CohortObserved{Cohort: batch.Cohort{Name: "all"}})
+	w.paying("main", "all", gpus(3))
+	w.paying("other", "all", gpus(0))
+	w.submit(job{name: "w4", gpu: 4, walltime: 60}, job{name: "w3", gpu: 3, walltime: 60})
+	w.until(1)
+	w.want("w3=0")
+	w.reason("w4", batch.ReasonNeverFits, "4 nvidia.com/gpu", "could have 3 at most")
+	w.paying("main", "all", gpus(4))
+	w.until(100)
+	w.want("w4=60")
+}
+
+func TestB34LoweredQuotaStopsNothing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.nodes(2, 8)
+	w.paying("main", "", gpus(8))
+	w.submit(job{name: "a", gpu: 4, walltime: 60}, job{name: "b", gpu: 4, walltime: 120})
+	w.until(10)
+	w.paying("main", "", gpus(4))
+	w.submit(job{name: "new", gpu: 1, walltime: 30})
+	w.until(20)
+	w.want("a=0", "b=0", "new~120")
+	w.reason("new", batch.ReasonQuotaExceeded, "uses 8 of 4", "0 left")
+	w.until(70)
+	w.want("new~120")
+	w.paying("main", "", gpus(6))
+	w.until(80)
+	w.want("new=70")
+}
+
+func TestB73EachResourceByItself(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.nodes(20, 8)
+	w.paying("main", "", gpus(50))
+	for i := range 100 {
+		w.submit(job{name: fmt.Sprintf("j%d", i), gpu: 1, walltime: 60})
+	}
+	w.until(1)
+	running := 0
+	for _, j := range w.jobs { //order:any a count
+		running += j.starts
+	}
+	if running != 50 {
+		t.Errorf("%d run, 50 may", running)
+	}
+}
+
+func TestB82ACircleStopsItsQueuesUntilItIsUndone(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.nodes(1, 8)
+	cohort := func(name, parent batch.CohortName) {
+		w.step(batch.CohortObserved{Cohort: batch.Cohort{Name: name, Parent: parent}})
+	}
+	cohort("a", "c")
+	cohort("b", "a")
+	cohort("c", "b")
+	w.paying("main", "c", gpus(1))
+	w.paying("other", "", gpus(2))
+	w.submit(job{name: "j1", gpu: 1, walltime: 60}, job{name: "j2", gpu: 2, walltime: 60}, job{name: "o", gpu: 2, walltime: 60, queue: "other"})
+	w.until(1)
+	w.want("j1=-", "o=0")
+	w.reason("j1", batch.ReasonQueueStopped, "a → c → b → a")
+	w.reason("j2", batch.ReasonQueueStopped)
+	cohort("a", "")
+	w.until(2)
+	w.want("j1=1")
+	w.reason("j2", batch.ReasonNeverFits)
+}
+
+func TestFlavorWithoutALoanComesFirst(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.nodes(2, 8)
+	for i, name := range []string{"f1", "f2"} {
+		w.step(batch.FlavorObserved{Flavor: batch.Flavor{Name: batch.FlavorName(name), Selector: batch.LabelSelector{
+			All: []batch.Requirement{{Key: "host", Op: batch.OpIn, Values: []string{fmt.Sprintf("n%d", i+1)}}},
+		}}})
+	}
+	w.step(batch.CohortObserved{Cohort: batch.Cohort{Name: "all"}})
+	four, eight := map[batch.ResourceName]batch.Quota{batch.ResourceGPU: {Nominal: 4}}, map[batch.ResourceName]batch.Quota{batch.ResourceGPU: {Nominal: 8}}
+	w.queue("main", func(q *batch.Queue) {
+		q.Flavors, q.Cohort, q.Quotas = []batch.FlavorName{"f1", "f2"}, "all", batch.Quotas{"f1": four, "f2": eight}
+	})
+	w.queue("neighbour", func(q *batch.Queue) {
+		q.Flavors, q.Cohort, q.Quotas = []batch.FlavorName{"f1"}, "all", batch.Quotas{"f1": four}
+	})
+	w.submit(job{name: "eight", gpu: 8, walltime: 60}, job{name: "four", gpu: 4, walltime: 60}, job{name: "loan", gpu: 4, walltime: 30})
+	w.until(1)
+	w.want("eight=0", "four=0", "loan=0")
+	for name, host := range map[string]string{"eight": "n2", "four": "n1", "loan": "n1"} {
+		if got := w.jobs[name].hosts[0]; got != host {
+			t.Errorf("%s runs on %s, want %s", name, got, host)
+		}
+	}
+}
+
+// drawQuotas puts the queues of a world into cohorts, with quotas.
+func drawQuotas(t *rapid.T, w *world) {
+	names := []batch.CohortName{"", "all", "all", "team", "b"}
+	limit := func(label string) batch.Limit {
+		if rapid.Bool().Draw(t, label+"?") {
+			return batch.Limit{}
+		}
+		return batch.LimitOf(batch.Amount(rapid.IntRange(0, 8).Draw(t, label)))
+	}
+	quotas := func() batch.Quotas {
+		if rapid.IntRange(0, 3).Draw(t, "listed") == 0 {
+			return nil
+		}
+		out := batch.Quotas{}
+		for _, f := range []batch.FlavorName{"f", "first"} {
+			out[f] = map[batch.ResourceName]batch.Quota{batch.ResourceGPU: {
+				Nominal: batch.Amount(rapid.IntRange(0, 16).Draw(t, "nominal")), Borrow: limit("borrow"), Lend: limit("lend"),
+			}}
+		}
+		return out
+	}
+	w.step(batch.FlavorObserved{Flavor: batch.Flavor{Name: "f"}})
+	w.step(batch.FlavorObserved{Flavor: batch.Flavor{Name: "first", Selector: batch.LabelSelector{
+		All: []batch.Requirement{{Key: "host", Op: batch.OpIn, Values: []string{"n1"}}},
+	}}})
+	for _, c := range []batch.Cohort{{Name: "all"}, {Name: "team", Parent: rapid.SampledFrom(names).Draw(t, "parent")}, {Name: "b", Parent: "team"}} {
+		if c.Name == "all" || rapid.Bool().Draw(t, "cohort exists") {
+			c.Quotas = quotas()
+			w.step(batch.CohortObserved{Cohort: c})
+		}
+	}
+	for _, name := range []string{"main", "front"} {
+		w.queue(name, func(q *batch.Queue) {
+			if name == "front" {
+				q.Tier = 5
+			}
+			q.Flavors = rapid.SampledFrom([][]batch.FlavorName{{"f"}, {"first", "f"}, {"f", "first"}}).Draw(t, "flavors")
+			q.Cohort, q.Quotas = rapid.SampledFrom(names).Draw(t, "cohort"), quotas()
+		})
+	}
+}
+
+// checkQuotas holds what a plan grants to the quotas at every level, at every
+// time at which something that it grants begins: a queue that takes more has
+// what it takes within its own, or within what can be borrowed. Use that was
+// there before may be beyond them.
+func checkQuotas(w *world, plan batch.Plan) {
+	snapshot := w.core.Snapshot()
+	tree := quota.New(snapshot.Queues, snapshot.Cohorts)
+	if tree == nil {
+		return
+	}
+	var running []quota.Charge
+	for i := range snapshot.Uses {
+		u := &snapshot.Uses[i]
+		if requeued(plan, u.By) || u.Over(w.now) {
+			continue
+		}
+		till := quota.Never
+		if end := u.End(w.now); !end.IsZero() {
+			till = quota.Time(end.Unix())
+		}
+		running = append(running, quota.Charge{Bill: tree.Bill(u.Queue, u.Flavor, u.Requests), Till: till})
+	}
+	ledger := quota.NewLedger(tree, quota.Time(w.now.Unix()), running)
+	grant := func(id batch.WorkloadID, a batch.Allocation) {
+		span := quota.Span{From: quota.Time(a.Start.Unix()), Till: quota.Never}
+		if !a.Deadline.IsZero() {
+			span.Till = quota.Time(a.Deadline.Unix())
+		}
+		bill := tree.Bill(a.Queue, a.Flavor, w.asksOf(id, a))
+		if r, refused := ledger.Refusal(bill, span); refused {
+			w.t.Fatalf("%s is granted during %v what its quota does not have: %+v", id, span, r)
+		}
+		ledger.Charge(bill, span)
+	}
+	for _, d := range plan.Start {
+		grant(d.ID, d.Allocation)
+	}
+	for _, d := range plan.Holds {
+		grant(d.ID, d.Allocation)
+	}
+}
+
+// asksOf is what an allocation takes in all.
+func (w *world) asksOf(id batch.WorkloadID, a batch.Allocation) batch.Resources {
+	workload, _ := w.core.Workload(id)
+	var sum batch.Resources
+	for i, placement := range a.PodSets {
+		sum = sum.Plus(workload.PodSets[i].Requests.Times(len(placement.Hosts)))
+	}
+	return sum
+}
+
+func TestPlansKeepToQuotas(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		drawWorld(t, func(w *world) func(batch.Plan) {
+			drawQuotas(t, w)
+			return func(plan batch.Plan) {
+				checkQuotas(w, plan)
+				checkGrants(w, plan)
+				checkPromises(w, plan)
+				checkBuckets(w, plan)
+			}
+		})
+	})
+}
