@@ -30,7 +30,6 @@ const highestClass = 1_000_000_000
 // later are kinds that Berth will have, with what is missing.
 func later() map[string]string {
 	return map[string]string{
-		"Cohort":           "cohorts",
 		"Account":          "accounts",
 		"QualityOfService": "service classes",
 		"Topology":         "topology",
@@ -119,6 +118,13 @@ func events(object *unstructured.Unstructured) (seen, gone batch.Event, err erro
 		}
 		queue, err := convert.Queue(typed)
 		return batch.QueueObserved{Queue: queue}, batch.QueueGone{Name: queue.Name}, err
+	case "Cohort":
+		typed := &v1alpha1.Cohort{}
+		if err := into(object, typed); err != nil {
+			return nil, nil, err
+		}
+		cohort := convert.Cohort(typed)
+		return batch.CohortObserved{Cohort: cohort}, batch.CohortGone{Name: cohort.Name}, nil
 	case "LocalQueue":
 		typed := &v1alpha1.LocalQueue{}
 		if err := into(object, typed); err != nil {

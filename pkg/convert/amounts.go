@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"math"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -14,13 +15,21 @@ import (
 func Resources(list corev1.ResourceList) batch.Resources {
 	out := make(batch.Resources, len(list))
 	for name, quantity := range list { //order:any each entry is set by itself
-		if name == corev1.ResourceCPU {
-			out[batch.ResourceCPU] = batch.Amount(quantity.MilliValue())
-			continue
-		}
-		out[batch.ResourceName(name)] = batch.Amount(quantity.Value())
+		out[batch.ResourceName(name)] = amount(batch.ResourceName(name), quantity)
 	}
 	return out
+}
+
+// amount converts one quantity; one that is too large to count is the largest
+// amount there is.
+func amount(name batch.ResourceName, quantity resource.Quantity) batch.Amount {
+	if name != batch.ResourceCPU {
+		return batch.Amount(quantity.Value())
+	}
+	if quantity.Cmp(*resource.NewMilliQuantity(math.MaxInt64, resource.DecimalSI)) > 0 {
+		return math.MaxInt64
+	}
+	return batch.Amount(quantity.MilliValue())
 }
 
 // Quantity is an amount of a resource as Kubernetes writes it ("1500m", "64Gi").

@@ -24,7 +24,9 @@ func Queue(cq *v1alpha1.ClusterQueue) (batch.Queue, error) {
 	out.Exclusive = exclusive(cq.Spec.Exclusive)
 	for _, flavor := range cq.Spec.Flavors {
 		out.Flavors = append(out.Flavors, batch.FlavorName(flavor.Name))
+		out.Quotas = withQuotas(out.Quotas, flavor.Name, flavor.Resources)
 	}
+	out.Cohort = batch.CohortName(cq.Spec.CohortName)
 	if active := meta.FindStatusCondition(cq.Status.Conditions, v1alpha1.ConditionActive); active != nil && active.Status == metav1.ConditionFalse {
 		out.StateSince = active.LastTransitionTime.UTC()
 	}

@@ -63,6 +63,7 @@ func (i *Intake) Start(ctx context.Context) error {
 		{&corev1.Pod{}, levels(ofPod, i.pod, i.podGone)},
 		{&v1alpha1.SchedulingPolicy{}, levels(ofPolicy, i.policy(ctx), i.policyGone)},
 		{&v1alpha1.ResourceFlavor{}, levels(ofFlavor, i.flavor, i.flavorGone)},
+		{&v1alpha1.Cohort{}, levels(ofCohort, i.cohort, i.cohortGone)},
 		{&v1alpha1.ClusterQueue{}, levels(ofQueue, i.queue(ctx), i.queueGone)},
 		{&v1alpha1.LocalQueue{}, levels(ofLocalQueue, i.localQueue, i.localQueueGone)},
 		{&batchv1.Job{}, levels(ofJob, i.job, i.jobGone)},
@@ -111,6 +112,7 @@ func ofNode(n *corev1.Node) any                 { return convert.Node(n) }
 func ofPolicy(p *v1alpha1.SchedulingPolicy) any { return p.Spec }
 func ofFlavor(f *v1alpha1.ResourceFlavor) any   { return f.Spec }
 func ofQueue(q *v1alpha1.ClusterQueue) any      { return []any{q.Spec, q.DeletionTimestamp, stateSince(q)} }
+func ofCohort(c *v1alpha1.Cohort) any           { return c.Spec }
 func ofLocalQueue(q *v1alpha1.LocalQueue) any   { return q.Spec }
 func ofWorkload(q *v1alpha1.QueuedWorkload) any { return convert.Workload(q) }
 func ofJob(j *batchv1.Job) any                  { return owned(framework.Job{}, j) }
@@ -183,6 +185,14 @@ func (i *Intake) queue(ctx context.Context) func(*v1alpha1.ClusterQueue) {
 
 func (i *Intake) queueGone(queue *v1alpha1.ClusterQueue) {
 	i.observe(batch.QueueGone{Name: batch.QueueName(queue.Name)})
+}
+
+func (i *Intake) cohort(cohort *v1alpha1.Cohort) {
+	i.observe(batch.CohortObserved{Cohort: convert.Cohort(cohort)})
+}
+
+func (i *Intake) cohortGone(cohort *v1alpha1.Cohort) {
+	i.observe(batch.CohortGone{Name: batch.CohortName(cohort.Name)})
 }
 
 func (i *Intake) localQueue(queue *v1alpha1.LocalQueue) {

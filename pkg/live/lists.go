@@ -38,6 +38,9 @@ func Lists(ctx context.Context, reader client.Reader, wall clock.PassiveClock, o
 		{"resourceflavors", func() error {
 			return each(ctx, reader, &v1alpha1.ResourceFlavorList{}, func(l *v1alpha1.ResourceFlavorList) []v1alpha1.ResourceFlavor { return l.Items }, i.flavor)
 		}},
+		{"cohorts", func() error {
+			return each(ctx, reader, &v1alpha1.CohortList{}, func(l *v1alpha1.CohortList) []v1alpha1.Cohort { return l.Items }, i.cohort)
+		}},
 		{"clusterqueues", func() error {
 			return each(ctx, reader, &v1alpha1.ClusterQueueList{}, func(l *v1alpha1.ClusterQueueList) []v1alpha1.ClusterQueue { return l.Items }, i.queue(ctx))
 		}},

@@ -1,6 +1,7 @@
 package v1alpha1
 
 import (
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -24,6 +25,7 @@ const (
 type Duration string
 
 // ClusterQueueSpec is what an admin sets.
+// +kubebuilder:validation:XValidation:rule="has(self.cohortName) || !has(self.flavors) || self.flavors.all(f, !has(f.resources) || f.resources.all(r, !has(r.borrowingLimit) && !has(r.lendingLimit)))",message="borrowingLimit and lendingLimit need a cohort to borrow from and to lend to: set spec.cohortName, or leave them out",fieldPath=".flavors"
 type ClusterQueueSpec struct {
 	// state says what the queue does with work: Up (accept and start), Drain
 	// (accept nothing new, start what is queued), Down (accept, start none) or
@@ -40,8 +42,19 @@ type ClusterQueueSpec struct {
 	// +kubebuilder:validation:Maximum=65535
 	PriorityTier *int32 `json:"priorityTier,omitempty"`
 
+	// cohortName is the Cohort whose members this queue lends quota to, and
+	// borrows from, while it is idle. If there is none of that name, the queue
+	// has its own quota alone and its Active condition says so. Left out: none.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`
+	CohortName string `json:"cohortName,omitempty"`
+
 	// flavors are the sets of nodes that work of this queue may run on, in
-	// order of preference; a gang runs within one. Left out: all nodes.
+	// order of preference; a gang runs within one. Of flavors with a quota the
+	// first one with room without borrowing is taken, else the first one with
+	// room. Left out: all nodes.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
@@ -95,6 +108,46 @@ type QueueFlavor struct {
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`
 	Name string `json:"name,omitempty"`
+
+	// resources are the queue's quotas in this flavor. A resource that is not
+	// listed, here or in a Cohort above the queue, is bounded by the nodes
+	// alone. Left out: all of them are, as in a Slurm partition.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=16
+	Resources []FlavorQuota `json:"resources,omitempty"`
+}
+
+// FlavorQuota is a quota of one resource of one flavor. Amounts are quantities
+// as pods have them; parts of a unit are rounded up, but for cpu.
+// +kubebuilder:validation:XValidation:rule="type(self.nominalQuota) == int ? self.nominalQuota >= 0 : !self.nominalQuota.startsWith('-')",message="nominalQuota must not be below 0",fieldPath=".nominalQuota"
+// +kubebuilder:validation:XValidation:rule="!has(self.borrowingLimit) || (type(self.borrowingLimit) == int ? self.borrowingLimit >= 0 : !self.borrowingLimit.startsWith('-'))",message="borrowingLimit must not be below 0: 0 lets nothing be borrowed; leave it out for no limit",fieldPath=".borrowingLimit"
+// +kubebuilder:validation:XValidation:rule="!has(self.lendingLimit) || (type(self.lendingLimit) == int ? self.lendingLimit >= 0 : !self.lendingLimit.startsWith('-'))",message="lendingLimit must not be below 0: 0 lends nothing; leave it out to lend all",fieldPath=".lendingLimit"
+// +kubebuilder:validation:XValidation:rule="!self.name.contains('/') || type(self.nominalQuota) == int || !self.nominalQuota.endsWith('m')",messageExpression="'nominalQuota: ' + self.name + ' is counted in whole units'",fieldPath=".nominalQuota"
+type FlavorQuota struct {
+	// name is the resource, such as nvidia.com/gpu, cpu, memory or pods.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=317
+	Name string `json:"name,omitempty"`
+
+	// nominalQuota is what there is for whoever the quota belongs to, whatever
+	// others do.
+	// +required
+	NominalQuota resource.Quantity `json:"nominalQuota,omitempty"`
+
+	// borrowingLimit is how much more than that may be used while others in the
+	// cohort leave theirs idle. Of a Cohort it holds for all of its members
+	// together. Left out: all that is idle.
+	// +optional
+	BorrowingLimit *resource.Quantity `json:"borrowingLimit,omitempty"`
+
+	// lendingLimit is how much of it others in the cohort may use while it is
+	// idle. Of a Cohort it holds for all of its members together. Left out: all
+	// of it.
+	// +optional
+	LendingLimit *resource.Quantity `json:"lendingLimit,omitempty"`
 }
 
 // QueueWalltime bounds run times.
@@ -266,7 +319,8 @@ type ClusterQueueStatus struct {
 	// +kubebuilder:validation:Minimum=0
 	Running *int32 `json:"running,omitempty"`
 
-	// usage is what the running workloads hold, by flavor and resource.
+	// usage is what the running workloads hold, by flavor and resource: of all
+	// that the queue has a quota for, and of all else that is used.
 	// +optional
 	// +listType=map
 	// +listMapKey=flavor
@@ -299,6 +353,18 @@ type QueueUsage struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=32
 	Used string `json:"used,omitempty"`
+
+	// borrowed is how much of that is beyond the nominal quota, and so is some
+	// other member's of the cohort. Absent without a quota and a cohort.
+	// +optional
+	// +kubebuilder:validation:MaxLength=32
+	Borrowed string `json:"borrowed,omitempty"`
+
+	// lent is how much of the nominal quota others in the cohort use now.
+	// Absent without a quota and a cohort.
+	// +optional
+	// +kubebuilder:validation:MaxLength=32
+	Lent string `json:"lent,omitempty"`
 }
 
 // ClusterQueue is a partition: where work runs, at what tier, how long, how much.
@@ -308,6 +374,7 @@ type QueueUsage struct {
 // +kubebuilder:resource:scope=Cluster,shortName=cq,categories=berth
 // +kubebuilder:printcolumn:name="State",type=string,JSONPath=`.spec.state`
 // +kubebuilder:printcolumn:name="Tier",type=integer,JSONPath=`.spec.priorityTier`
+// +kubebuilder:printcolumn:name="Cohort",type=string,JSONPath=`.spec.cohortName`
 // +kubebuilder:printcolumn:name="Active",type=string,JSONPath=`.status.conditions[?(@.type=="Active")].status`
 // +kubebuilder:printcolumn:name="Pending",type=integer,JSONPath=`.status.pending`
 // +kubebuilder:printcolumn:name="Running",type=integer,JSONPath=`.status.running`

@@ -16,6 +16,7 @@ var GroupVersion = schema.GroupVersion{Group: GroupName, Version: "v1alpha1"}
 func AddToScheme(scheme *runtime.Scheme) error {
 	scheme.AddKnownTypes(GroupVersion,
 		&ClusterQueue{}, &ClusterQueueList{},
+		&Cohort{}, &CohortList{},
 		&LocalQueue{}, &LocalQueueList{},
 		&ResourceFlavor{}, &ResourceFlavorList{},
 		&QueuedWorkload{}, &QueuedWorkloadList{},

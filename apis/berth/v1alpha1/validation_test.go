@@ -140,7 +140,7 @@ func object(t *testing.T, kindName, text string) map[string]any {
 func TestEveryKindIsAccepted(t *testing.T) {
 	t.Parallel()
 	got := kinds(t)
-	for _, name := range []string{"ClusterQueue", "LocalQueue", "ResourceFlavor", "QueuedWorkload", "SchedulingPolicy"} {
+	for _, name := range []string{"ClusterQueue", "Cohort", "LocalQueue", "ResourceFlavor", "QueuedWorkload", "SchedulingPolicy"} {
 		if _, found := got[name]; !found {
 			t.Errorf("no CRD of kind %s", name)
 		}
@@ -156,6 +156,15 @@ func TestGoodObjects(t *testing.T) {
 		{"ClusterQueue", `spec: {state: Drain, priorityTier: 0}`},
 		{"ClusterQueue", `spec: {state: Inactive, priorityTier: 65535}`},
 		{"ClusterQueue", `spec: {flavors: [{name: h100}, {name: a100.big}]}`},
+		{"ClusterQueue", `spec: {cohortName: all}`},
+		{"ClusterQueue", `spec: {flavors: [{name: h100, resources: [{name: nvidia.com/gpu, nominalQuota: "64"}, {name: cpu, nominalQuota: 1500m}, {name: memory, nominalQuota: 10Gi}]}]}`},
+		{"ClusterQueue", `spec: {flavors: [{name: h100, resources: [{name: nvidia.com/gpu, nominalQuota: 64}]}]}`},
+		{"ClusterQueue", `spec: {cohortName: all, flavors: [{name: h100, resources: [{name: nvidia.com/gpu, nominalQuota: "64", borrowingLimit: "32", lendingLimit: "64"}]}]}`},
+		{"ClusterQueue", `spec: {cohortName: all, flavors: [{name: h100, resources: [{name: nvidia.com/gpu, nominalQuota: 0, borrowingLimit: 0, lendingLimit: 0}]}]}`},
+		{"Cohort", `{}`},
+		{"Cohort", `spec: {parentName: all}`},
+		{"Cohort", `spec: {flavors: [{name: h100, resources: [{name: nvidia.com/gpu, nominalQuota: "64"}]}]}`},
+		{"Cohort", `spec: {parentName: all, flavors: [{name: h100, resources: [{name: nvidia.com/gpu, nominalQuota: "0", borrowingLimit: "32", lendingLimit: "64"}]}]}`},
 		{"ClusterQueue", `spec: {walltime: {default: 1h}}`},
 		{"ClusterQueue", `spec: {walltime: {max: 7d}}`},
 		{"ClusterQueue", `spec: {walltime: {default: 7d, max: 7d}}`},
@@ -200,7 +209,20 @@ func TestBadObjects(t *testing.T) {
 		{"ClusterQueue", `spec: {priorityTier: -1}`, `spec.priorityTier: Invalid value: -1: spec.priorityTier in body should be greater than or equal to 0`},
 		{"ClusterQueue", `spec: {priorityTier: 65536}`, `spec.priorityTier: Invalid value: 65536`},
 		{"ClusterQueue", `spec: {priorityTier: high}`, `spec.priorityTier: Invalid value: "string"`},
-		{"ClusterQueue", `spec: {cohortName: gpu}`, `spec.cohortName: Forbidden: unknown field`},
+		{"ClusterQueue", `spec: {cohortName: GPU}`, `spec.cohortName: Invalid value: "GPU"`},
+		{"ClusterQueue", `spec: {flavors: [{name: a, resources: [{name: cpu, nominalQuota: "1", borrowingLimit: "2"}]}]}`, `spec.flavors: Invalid value: borrowingLimit and lendingLimit need a cohort to borrow from and to lend to: set spec.cohortName, or leave them out`},
+		{"ClusterQueue", `spec: {flavors: [{name: a, resources: [{name: cpu, nominalQuota: "-1"}]}]}`, `spec.flavors[0].resources[0].nominalQuota: Invalid value: nominalQuota must not be below 0`},
+		{"ClusterQueue", `spec: {flavors: [{name: a, resources: [{name: nvidia.com/gpu, nominalQuota: 1500m}]}]}`, `nominalQuota: nvidia.com/gpu is counted in whole units`},
+		{"ClusterQueue", `spec: {flavors: [{name: a, resources: [{name: cpu, nominalQuota: -1}]}]}`, `nominalQuota must not be below 0`},
+		{"ClusterQueue", `spec: {cohortName: c, flavors: [{name: a, resources: [{name: cpu, nominalQuota: "1", lendingLimit: -2}]}]}`, `lendingLimit must not be below 0: 0 lends nothing; leave it out to lend all`},
+		{"ClusterQueue", `spec: {flavors: [{name: a, resources: [{name: cpu, nominalQuota: many}]}]}`, `spec.flavors[0].resources[0].nominalQuota: Invalid value: "many"`},
+		{"ClusterQueue", `spec: {flavors: [{name: a, resources: [{name: cpu}]}]}`, `spec.flavors[0].resources[0].nominalQuota: Required value`},
+		{"ClusterQueue", `spec: {flavors: [{name: a, resources: [{name: cpu, nominalQuota: "1"}, {name: cpu, nominalQuota: "2"}]}]}`, `spec.flavors[0].resources[1]: Duplicate value: {"name":"cpu"}`},
+		{"ClusterQueue", `spec: {cohortName: c, flavors: [{name: a, resources: [{name: cpu, nominalQuota: "1", borrowingLimit: "-1"}]}]}`, `borrowingLimit must not be below 0: 0 lets nothing be borrowed; leave it out for no limit`},
+		{"Cohort", `spec: {parentName: x}`, `spec.parentName: Invalid value: a Cohort cannot be its own parent`},
+		{"Cohort", `spec: {flavors: [{name: a, resources: [{name: cpu, nominalQuota: "1", lendingLimit: "1"}]}]}`, `spec.flavors: Invalid value: borrowingLimit and lendingLimit need a cohort above to borrow from and to lend to: set spec.parentName, or leave them out`},
+		{"Cohort", `spec: {flavors: [{name: a}]}`, `spec.flavors[0].resources: Required value`},
+		{"Cohort", `spec: {rebalance: {interval: 15m}}`, `spec.rebalance: Forbidden: unknown field`},
 		{"ClusterQueue", `spec: {preemption: {mode: Suspend}}`, `spec.preemption.mode: Unsupported value: "Suspend": supported values: "Never", "Requeue", "Cancel"`},
 		{"ClusterQueue", `spec: {preemption: {withinQueue: Any}}`, `spec.preemption.withinQueue: Unsupported value: "Any": supported values: "Never", "LowerPriority"`},
 		{"ClusterQueue", `spec: {preemption: {reclaimWithinCohort: Always}}`, `spec.preemption.reclaimWithinCohort: Unsupported value: "Always": supported values: "Never", "LowerPriority", "Any"`},
