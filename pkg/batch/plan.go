@@ -137,4 +137,36 @@ type QueueSummary struct {
 	Pending, Running int
 	Used             map[FlavorName]Resources // FlavorName "" in a queue without flavors
 	PlannedNext      time.Time                // zero: none
+	// Quotas are how it stands in each resource that a quota of it, or of a
+	// cohort above it, bounds; by flavor and resource.
+	Quotas []Standing
+	// Circle is the circle of cohorts that keeps it from starting anything; nil:
+	// there is none.
+	Circle []CohortName
+}
+
+// CohortSummary is how a cohort stands.
+type CohortSummary struct {
+	Quotas []Standing
+	// Circle is the circle of parents that it is in, or below; nil: none.
+	Circle []CohortName
+}
+
+// Standing is how a queue or a cohort stands in one resource of one flavor.
+type Standing struct {
+	Flavor   FlavorName
+	Resource ResourceName
+	Quota    Quota
+	Used     Amount // by all that is below, whoever's quota it is
+	// Borrowed is what it uses beyond its own: a queue beyond its nominal
+	// quota, a cohort beyond what it and its members have. Without a cohort
+	// above, nothing is borrowed.
+	Borrowed Amount
+	// Lent is what others use of its own. What is lent adds up to what is
+	// borrowed, less what quotas of cohorts cover; these go first, then members
+	// with idle quota, by name, cohorts before queues.
+	Lent Amount
+	// Promised are the nominal quotas of all queues and cohorts together, and
+	// Has is what there is on the nodes of the flavor.
+	Promised, Has Amount
 }

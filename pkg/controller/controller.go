@@ -24,6 +24,7 @@ import (
 	"github.com/berth-dev/berth/pkg/apply"
 	"github.com/berth-dev/berth/pkg/batch"
 	"github.com/berth-dev/berth/pkg/controller/clusterqueue"
+	"github.com/berth-dev/berth/pkg/controller/cohort"
 	"github.com/berth-dev/berth/pkg/controller/job"
 	"github.com/berth-dev/berth/pkg/controller/localqueue"
 	"github.com/berth-dev/berth/pkg/controller/pod"
@@ -100,6 +101,7 @@ func setup(mgr manager.Manager, o options.Controller) error {
 		&job.Reconciler{Client: mgr.GetClient(), Reader: mgr.GetAPIReader(), Clock: wall, Metrics: measures, Observe: process.observe},
 		&pod.Reconciler{Client: mgr.GetClient(), Clock: wall, Metrics: measures, Observe: process.observe},
 		&clusterqueue.Reconciler{Client: mgr.GetClient(), Clock: wall, Driver: process.driver},
+		&cohort.Reconciler{Client: mgr.GetClient(), Clock: wall, Driver: process.driver},
 		&localqueue.Reconciler{Client: mgr.GetClient(), Clock: wall, Driver: process.driver},
 	}
 	for _, reconciler := range reconcilers {

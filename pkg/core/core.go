@@ -48,7 +48,10 @@ func (c *Core) Plan(now time.Time) batch.Plan {
 func (c *Core) Workload(id batch.WorkloadID) (batch.Workload, bool) { return c.state.Workload(id) }
 
 // Summaries returns what each queue holds and what waits for it.
-func (c *Core) Summaries() map[batch.QueueName]batch.QueueSummary { return c.state.Summaries() }
+func (c *Core) Summaries() map[batch.QueueName]batch.QueueSummary {
+	queues, _ := c.Standings()
+	return queues
+}
 
 // Snapshot returns the working set as it is now, for those who ask about it.
 func (c *Core) Snapshot() batch.Snapshot { return c.state.Snapshot() }

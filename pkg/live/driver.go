@@ -44,6 +44,7 @@ type Recorder interface {
 type View struct {
 	At          time.Time
 	Queues      map[batch.QueueName]batch.QueueSummary
+	Cohorts     map[batch.CohortName]batch.CohortSummary
 	LocalQueues map[batch.LocalQueueName]batch.QueueSummary
 }
 
@@ -180,7 +181,8 @@ func (d *Driver) untilNext(plan batch.Plan, now time.Time) time.Duration {
 }
 
 func (d *Driver) publish(now time.Time) {
-	d.view.Store(&View{At: now, Queues: d.core.Summaries(), LocalQueues: d.core.LocalSummaries()})
+	queues, cohorts := d.core.Standings()
+	d.view.Store(&View{At: now, Queues: queues, Cohorts: cohorts, LocalQueues: d.core.LocalSummaries()})
 	for _, subscriber := range d.subscribers {
 		select {
 		case subscriber <- struct{}{}:

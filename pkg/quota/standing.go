@@ -2,23 +2,8 @@ package quota
 
 import "github.com/berth-dev/berth/pkg/batch"
 
-// Standing is how a queue or a cohort stands in one cell.
-type Standing struct {
-	Cell
-	Quota batch.Quota
-	Used  batch.Amount // by all that is below, whoever's quota it is
-	// Borrowed is what it uses beyond its own: a queue beyond its nominal
-	// quota, a cohort beyond what it and its members have. Without a cohort
-	// above, nothing is borrowed.
-	Borrowed batch.Amount
-	// Lent is what others use of its own. What is lent adds up to what is
-	// borrowed, less what quotas of cohorts cover; these go first, then members
-	// with idle quota, by name, cohorts before queues.
-	Lent batch.Amount
-}
-
 // Queue is how a queue stands in each cell that bounds it, in order.
-func (u *Usage) Queue(name batch.QueueName) []Standing {
+func (u *Usage) Queue(name batch.QueueName) []batch.Standing {
 	i, ok := u.tree.queues[name]
 	if !ok {
 		return nil
@@ -28,7 +13,7 @@ func (u *Usage) Queue(name batch.QueueName) []Standing {
 
 // Cohort is how a cohort stands in each cell that anybody in it has a quota in,
 // in order.
-func (u *Usage) Cohort(name batch.CohortName) []Standing {
+func (u *Usage) Cohort(name batch.CohortName) []batch.Standing {
 	i, ok := u.tree.cohorts[name]
 	if !ok {
 		return nil
@@ -36,8 +21,8 @@ func (u *Usage) Cohort(name batch.CohortName) []Standing {
 	return u.standings(i)
 }
 
-func (u *Usage) standings(i int) []Standing {
-	var all []Standing
+func (u *Usage) standings(i int) []batch.Standing {
+	var all []batch.Standing
 	n := &u.tree.nodes[i]
 	for k, cell := range u.tree.cells {
 		s := &n.shares[k]
@@ -45,14 +30,24 @@ func (u *Usage) standings(i int) []Standing {
 		if !s.bounded && s.all == 0 && used == 0 {
 			continue
 		}
-		is := Standing{Cell: cell, Quota: s.quota, Used: used}
+		is := batch.Standing{Flavor: cell.Flavor, Resource: cell.Resource, Quota: s.quota, Used: used}
 		if n.parent >= 0 {
 			is.Borrowed = max(0, *u.at(i, k)-u.own(i, k))
 			is.Lent = u.lent(i, k)
 		}
+		is.Promised = u.tree.promised(k)
 		all = append(all, is)
 	}
 	return all
+}
+
+// promised are the nominal quotas of all in one cell.
+func (t *Tree) promised(cell int) batch.Amount {
+	sum := batch.Amount(0)
+	for i := range t.nodes {
+		sum = plus(sum, t.nodes[i].shares[cell].quota.Nominal)
+	}
+	return sum
 }
 
 // own is what a node may use without borrowing.

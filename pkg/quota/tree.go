@@ -51,7 +51,8 @@ func (s *share) lent() batch.Amount { return s.all - s.kept }
 // reach is how much of a use of the node reaches its cohort.
 func (s *share) reach(used batch.Amount) batch.Amount { return max(0, used-s.kept) }
 
-// New returns the tree of queues and cohorts; nil if none of them has a quota.
+// New returns the tree of queues and cohorts; nil if none of them has a quota,
+// and no cohort is above itself.
 //
 // A queue or cohort whose cohort does not exist is without one. So is a cohort
 // that is part of a circle, or below one: see Circle.
@@ -60,7 +61,7 @@ func New(queues map[batch.QueueName]*batch.Queue, cohorts map[batch.CohortName]*
 		cells: cellsOf(queues, cohorts), queues: map[batch.QueueName]int{},
 		cohorts: map[batch.CohortName]int{}, circles: Circles(cohorts),
 	}
-	if len(t.cells) == 0 {
+	if len(t.cells)+len(t.circles) == 0 {
 		return nil
 	}
 	for _, name := range slices.Sorted(maps.Keys(cohorts)) {

@@ -50,6 +50,9 @@ func (s *State) observeNode(seen batch.Node) {
 		return // what is known of the nodes holds, as long as they are the same
 	}
 	s.nodesChanged = s.nodesChanged || n.node == nil
+	if !sized(n.node, &seen) {
+		s.capacity = nil
+	}
 	n.node = &seen
 	s.dirtyNodes[seen.Name] = n
 }
@@ -60,7 +63,7 @@ func (s *State) dropNode(name batch.NodeName) {
 		return
 	}
 	n.node, n.view = nil, nil
-	s.nodesChanged = true
+	s.nodesChanged, s.capacity = true, nil
 	s.forgetNode(n)
 }
 

@@ -44,7 +44,8 @@ type State struct {
 	dirtyNodes   map[batch.NodeName]*node     // views to be made
 	nodesChanged bool                         // a node came or went
 	views        []*batch.NodeView
-	carried      batch.Carried // from the last plan to the next
+	capacity     map[batch.FlavorName]batch.Resources // as far as it is known
+	carried      batch.Carried                        // from the last plan to the next
 }
 
 // New returns an empty working set.
@@ -116,8 +117,10 @@ func (s *State) stepTables(e batch.Event) {
 	case batch.LocalQueueGone:
 		s.localQueues.drop(e.Name)
 	case batch.FlavorObserved:
+		s.capacity = nil
 		s.flavors.set(e.Flavor.Name, e.Flavor)
 	case batch.FlavorGone:
+		s.capacity = nil
 		s.flavors.drop(e.Name)
 	case batch.NamespaceObserved:
 		s.namespaces.set(e.Name, e.Labels)

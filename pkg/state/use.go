@@ -24,6 +24,17 @@ func (s *State) hasQuotas() bool {
 	return false
 }
 
+// Quotas returns who may have quotas and what is taken of them; frozen. Where
+// nobody has a quota, nothing is.
+func (s *State) Quotas() (map[batch.QueueName]*batch.Queue, map[batch.CohortName]*batch.Cohort, []batch.Use) {
+	var uses []batch.Use
+	if s.hasQuotas() {
+		s.settle()
+		uses = s.uses()
+	}
+	return s.queues.frozen(), s.cohorts.frozen(), uses
+}
+
 // uses is what is taken of all quotas, by workload. What a workload takes of
 // its queue's quota is what it is charged for on the nodes: from its admission
 // until its pods are gone.

@@ -50,6 +50,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Named("clusterqueue").
 		For(&v1alpha1.ClusterQueue{}).
 		Watches(&v1alpha1.ResourceFlavor{}, handler.EnqueueRequestsFromMapFunc(r.all)).
+		Watches(&v1alpha1.Cohort{}, handler.EnqueueRequestsFromMapFunc(r.all)).
 		WatchesRawSource(source.Channel(r.views.Events(), &handler.EnqueueRequestForObject{})).
 		Complete(r)
 }
@@ -65,7 +66,7 @@ func changed(before, after *live.View) []client.Object {
 	return out
 }
 
-// all are the queues that a flavor may concern.
+// all are the queues that a flavor or a cohort may concern.
 func (r *Reconciler) all(ctx context.Context, _ client.Object) []reconcile.Request {
 	queues := &v1alpha1.ClusterQueueList{}
 	if err := r.Client.List(ctx, queues); err != nil {
@@ -88,11 +89,16 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if err != nil {
 		return ctrl.Result{}, err
 	}
+	is := standing{missing: missing}
+	if is.noCohort, err = r.missingCohort(ctx, queue); err != nil {
+		return ctrl.Result{}, err
+	}
 	after := queue.DeepCopy()
 	if view := r.views.View(); view != nil {
-		count(&after.Status, view.Queues[batch.QueueName(queue.Name)])
+		is.summary = view.Queues[batch.QueueName(queue.Name)]
+		count(&after.Status, is.summary, queue.Spec.CohortName != "")
 	}
-	setActive(after, missing, r.Clock.Now())
+	setActive(after, is, r.Clock.Now())
 	if equality.Semantic.DeepEqual(queue.Status, after.Status) {
 		return ctrl.Result{}, nil
 	}
@@ -117,10 +123,23 @@ func (r *Reconciler) missingFlavors(ctx context.Context, queue *v1alpha1.Cluster
 	return missing, nil
 }
 
+// missingCohort says whether the queue's cohort does not exist.
+func (r *Reconciler) missingCohort(ctx context.Context, queue *v1alpha1.ClusterQueue) (bool, error) {
+	name := queue.Spec.CohortName
+	if name == "" {
+		return false, nil
+	}
+	err := r.Client.Get(ctx, types.NamespacedName{Name: name}, &v1alpha1.Cohort{})
+	if client.IgnoreNotFound(err) != nil {
+		return false, fmt.Errorf("read Cohort %s: %w", name, err)
+	}
+	return err != nil, nil
+}
+
 // noFlavor stands for the flavor of a queue that has none.
 const noFlavor = "-"
 
-func count(status *v1alpha1.ClusterQueueStatus, summary batch.QueueSummary) {
+func count(status *v1alpha1.ClusterQueueStatus, summary batch.QueueSummary, inCohort bool) {
 	status.Pending = new(int32(summary.Pending))
 	status.Running = new(int32(summary.Running))
 	status.PlannedNext = nil
@@ -128,11 +147,15 @@ func count(status *v1alpha1.ClusterQueueStatus, summary batch.QueueSummary) {
 		at := metav1.NewTime(summary.PlannedNext)
 		status.PlannedNext = &at
 	}
-	status.Usage = nil
+	status.Usage = convert.Usage(summary.Quotas, inCohort)
+	bounded := map[batch.FlavorName]batch.Resources{}
+	for _, s := range summary.Quotas {
+		bounded[s.Flavor] = bounded[s.Flavor].Plus(batch.Resources{s.Resource: 1})
+	}
 	for _, flavor := range slices.Sorted(maps.Keys(summary.Used)) {
 		used := summary.Used[flavor]
 		for _, resource := range used.Names() {
-			if used[resource] == 0 {
+			if used[resource] == 0 || bounded[flavor][resource] > 0 {
 				continue
 			}
 			status.Usage = append(status.Usage, v1alpha1.QueueUsage{
@@ -142,10 +165,20 @@ func count(status *v1alpha1.ClusterQueueStatus, summary batch.QueueSummary) {
 			})
 		}
 	}
+	slices.SortFunc(status.Usage, func(a, b v1alpha1.QueueUsage) int {
+		return cmp.Or(cmp.Compare(a.Flavor, b.Flavor), cmp.Compare(a.Resource, b.Resource))
+	})
+}
+
+// standing is what the condition of a queue is made of.
+type standing struct {
+	missing  []string // flavors that do not exist
+	noCohort bool     // its cohort does not exist
+	summary  batch.QueueSummary
 }
 
 // setActive says whether work sent to the queue can start, and if not, why.
-func setActive(queue *v1alpha1.ClusterQueue, missing []string, now time.Time) {
+func setActive(queue *v1alpha1.ClusterQueue, is standing, now time.Time) {
 	condition := metav1.Condition{
 		Type: v1alpha1.ConditionActive, Status: metav1.ConditionTrue, Reason: "Up",
 		Message: "work can start", ObservedGeneration: queue.Generation,
@@ -153,19 +186,24 @@ func setActive(queue *v1alpha1.ClusterQueue, missing []string, now time.Time) {
 	stop := func(reason, message string) {
 		condition.Status, condition.Reason, condition.Message = metav1.ConditionFalse, reason, message
 	}
-	switch state := queue.Spec.State; {
+	switch state, missing := queue.Spec.State, is.missing; {
 	case queue.DeletionTimestamp != nil:
-		stop("Terminating", "the queue is being deleted; nothing new starts")
+		stop("Terminating", fmt.Sprintf("the queue is being deleted; nothing new starts; %d still run and %d still wait here", is.summary.Running, is.summary.Pending))
 	case state == v1alpha1.QueueDown:
 		stop("Down", "spec.state is Down: work is accepted and none starts")
 	case state == v1alpha1.QueueInactive:
 		stop("Inactive", "spec.state is Inactive: no new work is accepted and none starts")
 	case state == v1alpha1.QueueDrain:
 		stop("Drain", "spec.state is Drain: no new work is accepted; what was queued before still starts")
+	case len(is.summary.Circle) > 0:
+		stop("CohortCircle", convert.CircleMessage(is.summary.Circle)+"; nothing starts until one of them has another spec.parentName")
 	case len(missing) > 0 && len(missing) == len(queue.Spec.Flavors):
 		stop("FlavorNotFound", "no ResourceFlavor of this queue exists: "+strings.Join(missing, ", "))
 	case len(missing) > 0:
 		condition.Message = "work can start, but these ResourceFlavors do not exist: " + strings.Join(missing, ", ")
+	}
+	if condition.Status == metav1.ConditionTrue {
+		condition.Message += notes(queue, is)
 	}
 	// The time of the last change of state, not only of True and False: work
 	// that was queued before a drain began is still started.
@@ -174,4 +212,13 @@ func setActive(queue *v1alpha1.ClusterQueue, missing []string, now time.Time) {
 		condition.LastTransitionTime = metav1.NewTime(now)
 	}
 	meta.SetStatusCondition(&queue.Status.Conditions, condition)
+}
+
+// notes are what an admin should know of a queue whose work can start.
+func notes(queue *v1alpha1.ClusterQueue, is standing) string {
+	text := ""
+	if is.noCohort {
+		text = fmt.Sprintf("; Cohort %s does not exist, so that nothing is borrowed or lent", queue.Spec.CohortName)
+	}
+	return text + convert.Overcommitted(is.summary.Quotas)
 }
