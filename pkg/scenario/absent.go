@@ -19,7 +19,7 @@ func absentFields() map[string]string {
 	absent["spec.jobs[].podSets[].topology"] = absent["spec.jobs[].topology"]
 	for field, what := range map[string]string{ //order:any each sets its own entry
 		"account": "accounts", "user": "fair share and limits by user", "usage": "fair share", "share": "fair share",
-		"borrowed": "quota and cohorts", "lent": "quota and cohorts", "priority": "multifactor priority", "parts": "multifactor priority",
+		"priority": "multifactor priority", "parts": "multifactor priority",
 	} {
 		absent["spec.expect[]."+field] = what + " (" + field + ")"
 	}

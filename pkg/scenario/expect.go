@@ -41,7 +41,8 @@ func states() []string {
 
 func reasons() []batch.Reason {
 	return []batch.Reason{
-		batch.ReasonPriority, batch.ReasonResources, batch.ReasonTopology, batch.ReasonPreempting, batch.ReasonNodesUnavailable, batch.ReasonHeld, batch.ReasonRequeued,
+		batch.ReasonPriority, batch.ReasonResources, batch.ReasonTopology, batch.ReasonPreempting, batch.ReasonQuotaExceeded, batch.ReasonBorrowingLimit,
+		batch.ReasonNodesUnavailable, batch.ReasonHeld, batch.ReasonRequeued,
 		batch.ReasonNotPlanned, batch.ReasonQueueStopped, batch.ReasonQueueNotFound, batch.ReasonAccessDenied, batch.ReasonNeverFits,
 		batch.ReasonWalltimeLimit, batch.ReasonInvalidSpec, batch.ReasonBeginTime, batch.ReasonDependency, batch.ReasonArrayLimit,
 		batch.ReasonDependencyNeverSatisfied, batch.ReasonDeadlineMissed,
@@ -141,7 +142,7 @@ func (l *loader) ofJob(out *Expectation, in *v1alpha1.Expectation) {
 		"reason": in.Reason != "", "message": in.Message != "", "plannedStart": in.PlannedStart != nil, "position": in.Position != nil,
 	}
 	l.misplaced(path, "is not about a job", map[string]bool{
-		"used": in.Used != nil, "pending": in.Pending != nil, "min": in.Min != "", "max": in.Max != "",
+		"used": in.Used != nil, "borrowed": in.Borrowed != nil, "lent": in.Lent != nil, "pending": in.Pending != nil, "min": in.Min != "", "max": in.Max != "",
 	})
 	if in.At != nil {
 		l.misplaced(path, "is of the whole run, not of a moment: leave at out", whole)
@@ -201,7 +202,7 @@ func (l *loader) oneOf(path, word string, words []string) string {
 func laterWords() map[string]string {
 	return map[string]string{
 		"NodeFailed": "node failures", "NodeLost": "node failures", "Drained": "drains", "Walltime": "notices before the deadline",
-		"QuotaExceeded": "quota", "BorrowingLimit": "quota", "UserLimit": "limits", "AccountLimit": "limits", "QoSLimit": "limits",
+		"UserLimit": "limits", "AccountLimit": "limits", "QoSLimit": "limits",
 		"BudgetExceeded": "budgets", "Reservation": "reservations",
 	}
 }
@@ -219,11 +220,17 @@ func (l *loader) ofQueue(out *Expectation, in *v1alpha1.Expectation) {
 	if in.At == nil {
 		l.wrong(out.Path, "a queue is looked at at a moment: add at (or use neverAbove)")
 	}
-	if in.Used == nil && in.Pending == nil {
-		l.wrong(out.Path, "expects nothing of the queue: give used or pending")
+	if in.Used == nil && in.Borrowed == nil && in.Lent == nil && in.Pending == nil {
+		l.wrong(out.Path, "expects nothing of the queue: give used, borrowed, lent or pending")
 	}
 	if in.Used != nil {
 		out.Used = l.resources(out.Path+".used", in.Used)
+	}
+	if in.Borrowed != nil {
+		out.Borrowed = l.resources(out.Path+".borrowed", in.Borrowed)
+	}
+	if in.Lent != nil {
+		out.Lent = l.resources(out.Path+".lent", in.Lent)
 	}
 	out.Pending = in.Pending
 }

@@ -137,6 +137,7 @@ type Expectation struct {
 	PlannedStart   *time.Duration
 	Position       *int
 	Used           batch.Resources
+	Borrowed, Lent batch.Resources
 	Pending        *int
 	FreeNodes      *int
 	FreeGPUs       *int

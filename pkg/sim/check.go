@@ -142,6 +142,7 @@ func (w *world) position(id batch.WorkloadID) int {
 
 func (w *world) checkQueueNow(c *check) {
 	w.compareUsed(c, c.Queue, c.Used)
+	w.compareStanding(c)
 	if c.Pending == nil {
 		return
 	}
@@ -164,6 +165,27 @@ func (w *world) compareUsed(c *check, queue batch.QueueName, want batch.Resource
 	used := w.meter.queues[queue]
 	for _, name := range want.Names() {
 		compare(c, "used "+string(name), want[name], used[name])
+	}
+}
+
+// compareStanding compares what a queue has borrowed and lent, over all of its
+// flavors, as its status would say it.
+func (w *world) compareStanding(c *check) {
+	if c.Borrowed == nil && c.Lent == nil {
+		return
+	}
+	borrowed, lent := batch.Resources{}, batch.Resources{}
+	if w.core != nil {
+		for _, s := range w.core.Summaries()[c.Queue].Quotas {
+			borrowed = borrowed.Plus(batch.Resources{s.Resource: s.Borrowed})
+			lent = lent.Plus(batch.Resources{s.Resource: s.Lent})
+		}
+	}
+	for _, name := range c.Borrowed.Names() {
+		compare(c, "borrowed "+string(name), c.Borrowed[name], borrowed[name])
+	}
+	for _, name := range c.Lent.Names() {
+		compare(c, "lent "+string(name), c.Lent[name], lent[name])
 	}
 }
 

@@ -69,6 +69,7 @@ func (w *world) submit(spec *scenario.Job) {
 func (w *world) start(d batch.StartDecision) {
 	j := w.jobs[d.ID]
 	w.checkStart(j, d)
+	w.checkQuota(j, &d.Allocation)
 	if w.breach != nil {
 		return
 	}
@@ -109,6 +110,7 @@ func (w *world) makePods(j *job) {
 			pod := batch.Pod{
 				UID: batch.PodUID(name), Name: name, Workload: j.workload.ID, Node: host,
 				Requests: requests, Phase: batch.PodReady,
+				Queue: j.workload.Allocation.Queue, Flavor: j.workload.Allocation.Flavor,
 			}
 			j.pods = append(j.pods, pod)
 			w.occupy(j, &pod, 1)
