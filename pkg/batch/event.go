@@ -60,7 +60,12 @@ type (
 	WorkloadObserved struct{ Workload Workload }
 	// WorkloadGone says that a QueuedWorkload, or its owner, was deleted. What
 	// its pods hold is free when they are gone.
-	WorkloadGone struct{ ID WorkloadID }
+	WorkloadGone struct {
+		ID WorkloadID
+		// Released says that it was an array as a whole, and that its members
+		// take its place: that is no end.
+		Released bool `json:",omitempty"`
+	}
 
 	// OwnerObserved carries how far the owner (the Job or Pod) has come. It
 	// may arrive before the WorkloadObserved of the same ID.

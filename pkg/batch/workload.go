@@ -198,11 +198,15 @@ func ParseDependency(text string) (Dependency, error) {
 	return Dependency{}, fmt.Errorf("%q is not a dependency; write after:NAME, afterok:NAME, afterany:NAME, afternotok:NAME or singleton", text)
 }
 
+// WholeArray is the index of an array that waits as a whole: it is held, and
+// its members take its place when it is released.
+const WholeArray = -1
+
 // ArrayMember places a workload in an array: members are workloads of their
 // own, taken in the order of their index, at most Limit at a time.
 type ArrayMember struct {
 	Name  string // of the array; members are Name-0, Name-1, …
-	Index int
-	Count int // members in all; 0: those that are known
-	Limit int // members that hold an allocation at the same time; 0: all
+	Index int    // WholeArray: it is no member, but the array before it has any
+	Count int    // members in all; 0: those that are known
+	Limit int    // members that hold an allocation at the same time; 0: all
 }

@@ -26,7 +26,8 @@ func explainCommand() *cobra.Command {
 a shorter walltime, fewer pods, another queue. The answers are found by planning
 on a copy of the cluster as it is now, with the controller's own planner.
 
-JOB is the name of a Job, of a bare Pod, or of a QueuedWorkload. You need the
+JOB is the name of a Job, of a bare Pod, of an array or one of its members
+(sweep, sweep-7), or of a QueuedWorkload. You need the
 right to list what a plan is made from: nodes, pods, jobs and Berth's objects.`,
 		Example: "  kubectl berth explain train -n team-a",
 		Args:    cobra.ExactArgs(1),
@@ -53,6 +54,9 @@ type explainInput struct {
 }
 
 func explainJob(ctx context.Context, in explainInput) error {
+	if array, err := explainArray(ctx, in); err != nil || array {
+		return err
+	}
 	workload, err := findWorkload(ctx, in)
 	if err != nil {
 		return err

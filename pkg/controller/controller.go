@@ -98,7 +98,7 @@ func setup(mgr manager.Manager, o options.Controller) error {
 	process.driver = live.New(live.Options{Clock: wall, Carrier: applier, Recorder: measures, Journal: process.journal})
 	process.intake = live.NewIntake(mgr.GetCache(), wall, process.observe)
 	reconcilers := []interface{ SetupWithManager(mgr ctrl.Manager) error }{
-		&job.Reconciler{Client: mgr.GetClient(), Reader: mgr.GetAPIReader(), Clock: wall, Metrics: measures, Observe: process.observe},
+		&job.Reconciler{Client: mgr.GetClient(), Reader: mgr.GetAPIReader(), Clock: wall, Metrics: measures, Observe: process.observe, Recorder: mgr.GetEventRecorder("berth")},
 		&pod.Reconciler{Client: mgr.GetClient(), Clock: wall, Metrics: measures, Observe: process.observe},
 		&clusterqueue.Reconciler{Client: mgr.GetClient(), Clock: wall, Driver: process.driver},
 		&cohort.Reconciler{Client: mgr.GetClient(), Clock: wall, Driver: process.driver},

@@ -142,6 +142,9 @@ func ownerName(qw *v1alpha1.QueuedWorkload) string {
 // parallelism is the throttle, so there is no limit here.
 func arrayMember(qw *v1alpha1.QueuedWorkload) *batch.ArrayMember {
 	name := qw.Annotations[v1alpha1.NameAnnotation]
+	if members, err := strconv.Atoi(qw.Annotations[v1alpha1.MembersAnnotation]); err == nil && name == "" {
+		return &batch.ArrayMember{Name: ownerName(qw), Index: batch.WholeArray, Count: members}
+	}
 	dash := strings.LastIndexByte(name, '-')
 	if dash < 0 {
 		return nil

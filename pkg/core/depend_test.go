@@ -320,3 +320,31 @@ func TestPodsOfWhatWasDeletedAreWaitedForAfterARestart(t *testing.T) {
 	w.until(5)
 	w.want("next=4")
 }
+
+// TestArrayThatIsReleasedHasNotEnded: its members take its place, and those
+// that depend on it wait for them. One that is deleted while it is held has.
+func TestArrayThatIsReleasedHasNotEnded(t *testing.T) {
+	t.Parallel()
+	for _, released := range []bool{true, false} {
+		w := newWorld(t)
+		w.nodes(1, 8)
+		w.submit(job{name: "sweep", gpu: 1, walltime: 60, edit: func(w *batch.Workload) {
+			w.Held, w.Array = true, &batch.ArrayMember{Name: "sweep", Index: batch.WholeArray, Count: 3}
+		}}, job{name: "next", gpu: 1, walltime: 5, edit: after("afterok:sweep")})
+		w.until(1)
+		w.reason("sweep", batch.ReasonHeld, "held by its author; none of its 3 members is made before")
+		w.reason("next", batch.ReasonDependency, "waits for sweep to complete (afterok)")
+		w.step(batch.WorkloadGone{ID: id("sweep"), Released: released})
+		delete(w.waits, "sweep")
+		delete(w.jobs, "sweep")
+		w.until(2)
+		if !released {
+			w.reason("next", batch.ReasonDependencyNeverSatisfied, "sweep was deleted before it had completed")
+			continue
+		}
+		w.reason("next", batch.ReasonDependency, "no workload of that name is known")
+		w.array("sweep", 3, 0, 1, nil)
+		w.until(70)
+		w.want("sweep-2=2", "next=62")
+	}
+}

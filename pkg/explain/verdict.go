@@ -242,6 +242,8 @@ func held(f batch.Facts) string {
 	switch f.Bound {
 	case "LocalQueue":
 		return fmt.Sprintf("LocalQueue %s holds its work; it starts by itself once the hold is lifted", f.Text)
+	case "Array":
+		return fmt.Sprintf("held by its author; none of its %s is made before; it starts by itself once the hold is lifted", count(int(f.Limit), "member"))
 	case "Pods":
 		return "paused: its owner asks for 0 pods; it starts by itself once it asks for some"
 	}

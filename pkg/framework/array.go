@@ -60,3 +60,40 @@ func (Job) StartArray(job *batchv1.Job) {
 	m.put(job)
 	job.Spec.Suspend = new(false)
 }
+
+// WaitsWhole says whether an array waits as a whole: its author holds it, and
+// none of its members has been made.
+func WaitsWhole(job *batchv1.Job) bool {
+	_, started := restoreMark(job)
+	return IsArray(job) && !started && job.Annotations[v1alpha1.HoldAnnotation] == "true"
+}
+
+// Members counts the members of an array.
+type Members struct {
+	All       int
+	Succeeded int
+	Failed    int // for good
+	Exist     int // have a pod that waits or runs
+	AtOnce    int // may exist at the same time: the Job's parallelism
+}
+
+// MembersOf counts the members of an array, as the Job controller has them.
+func MembersOf(job *batchv1.Job) Members {
+	m := Members{Succeeded: int(job.Status.Succeeded), Exist: int(job.Status.Active), AtOnce: 1}
+	if job.Spec.Completions != nil {
+		m.All = int(*job.Spec.Completions)
+	}
+	if job.Spec.Parallelism != nil {
+		m.AtOnce = int(*job.Spec.Parallelism)
+	}
+	if job.Status.FailedIndexes != nil {
+		m.Failed = len(indexes(*job.Status.FailedIndexes, m.All))
+	}
+	return m
+}
+
+// Unmade is how many have not had their turn to be made.
+func (m Members) Unmade() int { return max(0, m.All-m.Succeeded-m.Failed-m.Exist) }
+
+// Missing is how many might exist now and do not.
+func (m Members) Missing() int { return max(0, min(m.Unmade(), m.AtOnce-m.Exist)) }

@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/berth-dev/berth/apis/berth/v1alpha1"
+	"github.com/berth-dev/berth/pkg/convert"
 	"github.com/berth-dev/berth/pkg/framework"
 )
 
@@ -36,5 +37,32 @@ func TestMembersSayWhatTheirJobSaid(t *testing.T) {
 	}
 	if len(job.Spec.Template.Annotations) > 0 {
 		t.Errorf("annotations that stay: %v", job.Spec.Template.Annotations)
+	}
+}
+
+// TestHeldArrayWaitsAsAWhole: before its members are made it has a workload of
+// its own, which asks for what one member does.
+func TestHeldArrayWaitsAsAWhole(t *testing.T) {
+	t.Parallel()
+	job := waitingJob()
+	job.Spec.Completions, job.Spec.Parallelism = new(int32(100)), new(int32(12))
+	job.Annotations[v1alpha1.ArrayAnnotation] = "true"
+	if got := (framework.Job{}).QueueName(job); got != "" {
+		t.Errorf("an array that nobody holds waits in queue %q as a whole", got)
+	}
+	job.Annotations[v1alpha1.HoldAnnotation] = "true"
+	if got := (framework.Job{}).QueueName(job); got != "gpu" {
+		t.Errorf("a held array waits in queue %q, want gpu", got)
+	}
+	spec := framework.Job{}.Spec(job, convert.PodDefaults{})
+	if got := *spec.PodSets[0].Count; got != 1 || spec.Hold != v1alpha1.HoldAll {
+		t.Errorf("it asks for %d pods and its hold is %s, want 1 and Hold", got, spec.Hold)
+	}
+	if got := framework.Record(job)[v1alpha1.MembersAnnotation]; got != "100" {
+		t.Errorf("it is on record with %q members, want 100", got)
+	}
+	framework.Job{}.StartArray(job)
+	if got := (framework.Job{}).QueueName(job); got != "" {
+		t.Errorf("an array that is held after its members were made waits in queue %q as a whole", got)
 	}
 }

@@ -27,7 +27,7 @@ func (Job) Name() string { return convert.KindJob }
 
 // QueueName implements Kind.
 func (Job) QueueName(object client.Object) string {
-	if IsArray(object.(*batchv1.Job)) {
+	if job := object.(*batchv1.Job); IsArray(job) && !WaitsWhole(job) {
 		return "" // its members go through the queue, not the Job
 	}
 	return object.GetLabels()[v1alpha1.QueueLabel]
@@ -42,7 +42,11 @@ func (Job) Spec(object client.Object, defaults convert.PodDefaults) v1alpha1.Que
 	}
 	template := &job.Spec.Template
 	class, rank := priority(&template.Spec, defaults)
-	set := podSet(podCount(job), template.Labels, &template.Spec, defaults)
+	count := podCount(job)
+	if IsArray(job) {
+		count = min(count, 1) // it is no gang: each member asks for itself
+	}
+	set := podSet(count, template.Labels, &template.Spec, defaults)
 	set.MinCount = minPods(job, *set.Count)
 	spec := v1alpha1.QueuedWorkloadSpec{
 		QueueName:         job.Labels[v1alpha1.QueueLabel],

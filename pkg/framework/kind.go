@@ -1,6 +1,7 @@
 package framework
 
 import (
+	"strconv"
 	"strings"
 	"time"
 
@@ -32,12 +33,16 @@ func ID(kind Kind, object client.Object) batch.WorkloadID {
 }
 
 // Record are the annotations of an object's QueuedWorkload: since when it is
-// queued, which must survive that the workload is made again, and for a member
-// of an array the name that people know it by.
+// queued, which must survive that the workload is made again, for a member of
+// an array the name that people know it by, and for an array as a whole how
+// many members it will have.
 func Record(object client.Object) map[string]string {
 	said := object.GetAnnotations()
 	out := map[string]string{
 		v1alpha1.QueuedAtAnnotation: object.GetCreationTimestamp().UTC().Format(time.RFC3339),
+	}
+	if job, is := object.(*batchv1.Job); is && IsArray(job) {
+		out[v1alpha1.MembersAnnotation] = strconv.Itoa(MembersOf(job).All)
 	}
 	owner := metav1.GetControllerOf(object)
 	if owner == nil || object.GetLabels()[v1alpha1.WorkloadLabel] != v1alpha1.ArrayMember {

@@ -207,14 +207,17 @@ func (i *Intake) job(job *batchv1.Job) {
 	i.owner(framework.Job{}, job)
 }
 
-func (i *Intake) jobGone(job *batchv1.Job) { i.ownerGone(framework.ID(framework.Job{}, job)) }
+func (i *Intake) jobGone(job *batchv1.Job) {
+	i.ownerGone(batch.WorkloadGone{ID: framework.ID(framework.Job{}, job)})
+}
 
 // owner passes on how far an owner has come, and the workload that waited for
 // its owner to be seen.
 func (i *Intake) owner(kind framework.Kind, object client.Object) {
 	id := framework.ID(kind, object)
 	if kind.QueueName(object) == "" {
-		i.ownerGone(id)
+		job, is := object.(*batchv1.Job)
+		i.ownerGone(batch.WorkloadGone{ID: id, Released: is && framework.IsArray(job)})
 		return
 	}
 	i.mu.Lock()
@@ -227,12 +230,12 @@ func (i *Intake) owner(kind framework.Kind, object client.Object) {
 	}
 }
 
-func (i *Intake) ownerGone(id batch.WorkloadID) {
+func (i *Intake) ownerGone(gone batch.WorkloadGone) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if i.owners[id] {
-		delete(i.owners, id)
-		i.observe(batch.WorkloadGone{ID: id})
+	if i.owners[gone.ID] {
+		delete(i.owners, gone.ID)
+		i.observe(gone)
 	}
 }
 
@@ -250,8 +253,9 @@ func (i *Intake) workloadGone(object *v1alpha1.QueuedWorkload) {
 	id := convert.WorkloadID(object.Namespace, object.Name)
 	i.mu.Lock()
 	defer i.mu.Unlock()
+	array := i.workloads[id].Array
 	delete(i.workloads, id)
 	if i.owners[id] {
-		i.observe(batch.WorkloadGone{ID: id})
+		i.observe(batch.WorkloadGone{ID: id, Released: array != nil && array.Index == batch.WholeArray})
 	}
 }

@@ -45,7 +45,7 @@ func (i *Intake) firstDeadline(pod batch.Pod) time.Time {
 
 func (i *Intake) podGone(pod *corev1.Pod) {
 	if convert.OwnWorkload(pod) {
-		i.ownerGone(framework.ID(framework.Pod{}, pod))
+		i.ownerGone(batch.WorkloadGone{ID: framework.ID(framework.Pod{}, pod)})
 	}
 	i.observe(batch.PodGone{UID: batch.PodUID(pod.UID), By: i.stillThereUntil(pod)})
 }

@@ -161,6 +161,9 @@ func (p *pass) queuesOf(w *batch.Workload) (queues []*batch.Queue, missing batch
 
 // ownState is what the author, or the last run, keeps the workload from.
 func (p *pass) ownState(w *batch.Workload) batch.Verdict {
+	if w.Held && w.Array != nil && w.Array.Index == batch.WholeArray {
+		return verdictOf(batch.ReasonHeld, batch.Facts{Bound: "Array", Limit: batch.Amount(w.Array.Count)})
+	}
 	if w.Held {
 		return verdictOf(batch.ReasonHeld, batch.Facts{Bound: "Workload"})
 	}

@@ -41,6 +41,14 @@ func (s *State) issue(plan batch.Plan) {
 	for _, d := range plan.Start {
 		s.change(d.ID, func(r *record, w *batch.Workload) { start(r, w, d) })
 	}
+	s.answer(plan)
+	s.keepHolds(plan.Holds)
+	s.carried = plan.Carried
+	s.dropGhosts(plan.At)
+}
+
+// answer assumes what a plan says of those that wait, and of those that run.
+func (s *State) answer(plan batch.Plan) {
 	for _, d := range plan.Nominate {
 		s.change(d.ID, func(_ *record, w *batch.Workload) {
 			if w.Allocation == nil {
@@ -72,9 +80,6 @@ func (s *State) issue(plan batch.Plan) {
 	for _, d := range plan.Remember {
 		s.change(d.ID, func(_ *record, w *batch.Workload) { w.Outcomes = d.Outcomes })
 	}
-	s.keepHolds(plan.Holds)
-	s.carried = plan.Carried
-	s.dropGhosts(plan.At)
 }
 
 // change replaces a workload's record by an edited copy; one that is gone or

@@ -87,7 +87,7 @@ func (s *State) Step(e batch.Event) {
 	case batch.WorkloadObserved:
 		s.observeWorkload(e.Workload)
 	case batch.WorkloadGone:
-		s.dropWorkload(e.ID)
+		s.dropWorkload(e)
 	case batch.OwnerObserved:
 		s.observeOwner(e.ID, e.Owner)
 	case batch.PlanIssued:

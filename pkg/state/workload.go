@@ -188,14 +188,16 @@ func keepAnswers(seen, ours *batch.Workload) {
 	}
 }
 
-func (s *State) dropWorkload(id batch.WorkloadID) {
-	r, ok := s.records[id]
+func (s *State) dropWorkload(e batch.WorkloadGone) {
+	r, ok := s.records[e.ID]
 	if !ok {
 		return
 	}
 	s.uncountStray(r)
 	if r.workload != nil {
-		s.names.bury(r)
+		if !e.Released {
+			s.names.bury(r)
+		}
 		s.names.remove(r)
 	}
 	r.workload, r.owner, r.held, r.before = nil, nil, nil, nil

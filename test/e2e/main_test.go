@@ -78,15 +78,14 @@ func run(m *testing.M) (code int, err error) {
 		return 1, err
 	}
 	defer os.RemoveAll(dir)
-	controller, err := buildController(ctx, dir)
-	if err != nil {
+	if err := buildPrograms(ctx, dir); err != nil {
 		return 1, err
 	}
 	box, err := sandbox.Up(ctx, sandbox.Options{
 		Dir:            filepath.Join(dir, "sandbox"),
 		NodeGroups:     []sandbox.NodeGroup{}, // each test adds its own
 		Queues:         sandbox.NoQueues,
-		ControllerPath: controller,
+		ControllerPath: filepath.Join(dir, "berth-controller"),
 		Log:            os.Stderr,
 	})
 	if err != nil {
@@ -119,15 +118,15 @@ func run(m *testing.M) (code int, err error) {
 	return code, nil
 }
 
-// buildController builds the controller of this checkout, so that it is never
-// an older one that is tested.
-func buildController(ctx context.Context, dir string) (string, error) {
-	path := filepath.Join(dir, "berth-controller")
-	build := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-o", path, "github.com/berth-dev/berth/cmd/berth-controller")
+// buildPrograms builds the controller and the plugin of this checkout, so that
+// it is never older ones that are tested.
+func buildPrograms(ctx context.Context, dir string) error {
+	const commands = "github.com/berth-dev/berth/cmd/"
+	build := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-o", dir, commands+"berth-controller", commands+"kubectl-berth")
 	if out, err := build.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build the controller: %w\n%s", err, out)
+		return fmt.Errorf("build the controller and the plugin: %w\n%s", err, out)
 	}
-	return path, nil
+	return nil
 }
 
 func newCluster(ctx context.Context, box *sandbox.Sandbox) (*cluster, error) {

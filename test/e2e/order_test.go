@@ -27,7 +27,7 @@ func (w *work) mustStartBefore(other *work) {
 // mustHaveEvent waits for an Event on the job whose text has all the parts.
 func (w *work) mustHaveEvent(parts ...string) {
 	w.t.Helper()
-	eventually(w.t, soon, fmt.Sprintf("an Event on %s says %q", w.what(), parts), func() (string, bool) {
+	eventually(w.t, patience, fmt.Sprintf("an Event on %s says %q", w.what(), parts), func() (string, bool) {
 		list := &corev1.EventList{}
 		if err := w.client.List(w.t.Context(), list, client.InNamespace(w.name)); err != nil {
 			return err.Error(), false

@@ -76,7 +76,8 @@ const (
 	NameAnnotation = "berth.dev/name"
 
 	// MembersAnnotation, beside NameAnnotation and on the pods of an array, is
-	// how many members the array has in all.
+	// how many members the array has in all. Without NameAnnotation the
+	// workload is the array itself, which is held and has no members yet.
 	MembersAnnotation = "berth.dev/array-members"
 
 	// RestoreAnnotation, on a Job that Berth has started, records (JSON) what

@@ -8,6 +8,7 @@ import (
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -31,6 +32,10 @@ type Reconciler struct {
 	Metrics *metrics.Set
 	// Observe takes what the core must hear of: a Job that refuses to start.
 	Observe func(batch.Event)
+	// Recorder tells people of what no workload's status can say.
+	Recorder events.EventRecorder
+
+	stalls stalls
 }
 
 const concurrency = 8
@@ -50,6 +55,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	job := &batchv1.Job{}
 	if err := r.Client.Get(ctx, request.NamespacedName, job); err != nil {
+		r.stalls.forget(request.NamespacedName)
 		// A Job that is gone takes its workload with it (owner reference).
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
@@ -65,7 +71,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		if err := r.leave(ctx, job, workload); err != nil || !framework.IsArray(job) {
 			return ctrl.Result{}, err
 		}
-		return ctrl.Result{}, r.startArray(ctx, job)
+		return r.array(ctx, job)
 	}
 	if workload, err = r.follow(ctx, job, workload); err != nil {
 		return ctrl.Result{}, err
@@ -241,16 +247,6 @@ func (r *Reconciler) change(ctx context.Context, job *batchv1.Job, deed string, 
 		r.Metrics.Wrote("job", metrics.ResultFailed)
 	}
 	return fmt.Errorf("%s Job %s/%s: %w", deed, job.Namespace, job.Name, err)
-}
-
-// startArray lets the pods of an array be made: they wait one by one. One that
-// is held makes none.
-func (r *Reconciler) startArray(ctx context.Context, job *batchv1.Job) error {
-	held := job.Annotations[v1alpha1.HoldAnnotation] == "true"
-	if held || ended(job) || !framework.Suspended(job) || job.Status.Active > 0 {
-		return nil
-	}
-	return r.change(ctx, job, "start array", func(job *batchv1.Job) { framework.Job{}.StartArray(job) })
 }
 
 func ended(job *batchv1.Job) bool { return (framework.Job{}).Owner(job).End != nil }
