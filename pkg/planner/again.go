@@ -104,7 +104,7 @@ func placeOf(l *timeline.Look, bill quota.Bill) (stay, bool) {
 // beginTrail begins the way through the order.
 func (p *pass) beginTrail() {
 	var known []**seen
-	for _, c := range p.order {
+	for _, c := range p.order[:p.reached] {
 		switch {
 		case c.seen == nil:
 		case c.started || len(c.records) > 1:

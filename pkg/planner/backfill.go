@@ -24,8 +24,9 @@ func (p *pass) backfill() {
 	p.full = p.line
 	for {
 		if p.Policy.Backfill == batch.BackfillNone {
-			p.greedy(p.order)
+			p.greedy(func(*contender) bool { return true })
 		} else {
+			p.reach(p.depth())
 			p.rounds()
 		}
 		if !p.release() {
@@ -47,19 +48,21 @@ func (p *pass) rounds() {
 	p.plan.Stats.Unsettled = true
 }
 
-// greedy starts whatever of some contenders fits now, in order, beside what is
-// on p.full. Where nothing may overtake, what waits ends the line of its queue.
-func (p *pass) greedy(contenders []*contender) (started bool) {
+// greedy starts whatever fits now of the contenders that it is open to, in
+// order, beside what is on p.full.
+func (p *pass) greedy(open func(*contender) bool) (started bool) {
 	failed := failures{}
-	for _, c := range contenders {
-		if c.started || failed.cover(c) {
+	for i, c := range p.order {
+		if c.started || !open(c) || failed.cover(c) {
 			continue
 		}
+		c = p.mine(i)
 		held := c.at != nil
 		if !p.startNow(c) {
 			failed.add(p, c)
 			continue
 		}
+		p.last = max(p.last, i)
 		if held {
 			failed = failures{} // what it held may serve another
 		}
@@ -71,16 +74,11 @@ func (p *pass) greedy(contenders []*contender) (started bool) {
 // overlooked are the contenders that have no planned start and may start now
 // all the same: those that are kept from one by a bound of the policy. Where
 // nothing may overtake, that ends with the first of a queue that waits.
-func (p *pass) overlooked() []*contender {
-	var open []*contender
+func (p *pass) overlooked() func(*contender) bool {
 	if p.Policy.Backfill != batch.BackfillStrict {
-		for _, c := range p.order {
-			if c.bound != "" {
-				open = append(open, c)
-			}
-		}
-		return open
+		return func(c *contender) bool { return c.bound != "" }
 	}
+	open := map[*contender]bool{}
 	blocked := map[batch.QueueName]bool{}
 	for _, c := range p.order {
 		if c.waitsNominated(p) {
@@ -90,11 +88,11 @@ func (p *pass) overlooked() []*contender {
 			continue
 		}
 		if c.bound != "" {
-			open = append(open, c)
+			open[c] = true
 		}
 		blocked[c.queue.Name] = true
 	}
-	return open
+	return func(c *contender) bool { return open[c] }
 }
 
 // startNow places a contender now if it fits beside all that is on p.full; a
@@ -112,7 +110,8 @@ func (p *pass) startNow(c *contender) bool {
 		return false
 	}
 	c.settle(option, place)
-	c.grown, c.started, p.begun[c.workload().ID] = true, true, true
+	c.grown = true
+	p.noteStart(c)
 	c.place, _ = p.grown(c)
 	p.full.hold(c.place)
 	if p.line != p.full {
@@ -161,9 +160,14 @@ func (p *pass) begin(c *contender) bool {
 	if c.started {
 		return false
 	}
-	c.started, p.begun[c.workload().ID] = true, true
+	p.noteStart(c)
 	p.line.hold(c.place)
 	return true
+}
+
+func (p *pass) noteStart(c *contender) {
+	c.started, p.begun[c.workload().ID] = true, true
+	p.starts = append(p.starts, c)
 }
 
 // note makes what a round has found a promise for the next.
@@ -232,7 +236,15 @@ func (p *pass) place(how manner) (planned []*contender, kept bool) {
 	kept = true
 	allowance, turns, floors := p.allowance(), p.turns(), floors{}
 	var late []*contender
-	for _, c := range p.order {
+	for i, c := range p.order {
+		if i == p.reached {
+			if p.mayEnd() && len(allowance.counted) >= p.Policy.Depth {
+				break
+			}
+			p.reach(i + 1)
+			c = p.order[i]
+			c.seen = nil // the trail is not prepared for it
+		}
 		if c.started {
 			if c.waitsNominated(p) {
 				turns.pass(c)
@@ -267,7 +279,7 @@ func (p *pass) place(how manner) (planned []*contender, kept bool) {
 
 // unseat forgets the places of all that have not started.
 func (p *pass) unseat() {
-	for _, c := range p.order {
+	for _, c := range p.order[:p.reached] {
 		if !c.started {
 			c.at, c.loose = nil, false
 		}
@@ -349,9 +361,13 @@ func (p *pass) keep(c *contender, how manner, from timeline.Time) bool {
 // markBackfilled marks those that start although a higher-ranked workload that
 // could use one of their nodes still waits.
 func (p *pass) markBackfilled() {
+	p.check()
+	if len(p.starts) == 0 {
+		return
+	}
 	wanted := make([]bool, len(p.Nodes))
 	seen := map[*shape]bool{}
-	for _, c := range p.order {
+	for _, c := range p.order[:min(len(p.order), max(p.reached, p.last+1))] {
 		switch {
 		case !c.starts(p):
 			p.want(c, wanted, seen)
@@ -359,7 +375,6 @@ func (p *pass) markBackfilled() {
 			c.via = batch.ViaBackfill
 		}
 	}
-	p.check()
 }
 
 func (p *pass) want(c *contender, wanted []bool, seen map[*shape]bool) {
@@ -380,7 +395,7 @@ func (p *pass) want(c *contender, wanted []bool, seen map[*shape]bool) {
 // beside all of it must fit on the nodes as they are. Hold has panicked
 // otherwise; here it is the starts that must not lie in the past.
 func (p *pass) check() {
-	for _, c := range p.order {
+	for _, c := range p.order[:p.reached] {
 		if c.at != nil && c.start() < p.from {
 			panic(fmt.Sprintf("planner: %s planned at %d, before %d", c.workload().ID, c.start(), p.from))
 		}

@@ -24,6 +24,7 @@ type carry struct {
 	byStart   [ordersMax]trail
 	settled   *board
 	records   map[recordKey]memory
+	roll      *roll
 }
 
 // recordKey is a workload in a queue.
@@ -76,11 +77,13 @@ func (p *pass) leave() {
 	left := &carry{
 		known: p.fleet.known, views: p.Nodes, flavors: p.Flavors,
 		tree: p.tree, line: p.line.nodes, ends: p.fleet.ends, uncertain: p.fleet.uncertain,
-		trail: p.trail, byStart: p.byStart, settled: p.settled, records: map[recordKey]memory{},
+		trail: p.trail, byStart: p.byStart, settled: p.settled, records: map[recordKey]memory{}, roll: p.roll,
 	}
-	for _, c := range p.order {
+	for _, c := range p.starts {
+		left.uncertain.AddPlace(c.place.Place)
+	}
+	for _, c := range p.order[:p.reached] {
 		if c.started {
-			left.uncertain.AddPlace(c.place.Place)
 			continue
 		}
 		if c.stuck.round != p.filled {

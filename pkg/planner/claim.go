@@ -50,7 +50,11 @@ type contender struct {
 	// empty: none does.
 	bound string
 
+	frozen   bool // shared with other plans: not to be written
+	answered bool // frozen, and was told that it is not planned
+
 	// What is known of before, so that it need not be found again.
+	known     bool // it has been asked for
 	seen      *seen
 	resettled [ordersMax]*seen // by the start
 	looks     []timeline.Look  // of this way through the order

@@ -61,8 +61,7 @@ func (f failures) cover(c *contender) bool {
 		if known == c.key {
 			return true
 		}
-		if c.at == nil && known.last == timeline.Never && known.shape.single() &&
-			known.shape.pods <= c.key.shape.pods && known.least <= c.key.least {
+		if c.at == nil && known.covers(c.key) {
 			return true
 		}
 	}
@@ -77,7 +76,14 @@ func (f failures) add(p *pass, c *contender) {
 	if !asked && c.key.shape.single() && !p.anyRoom(c) {
 		known = append(known, needKey{shape: &shape{options: c.options, pods: 1}, least: 1, last: timeline.Never})
 	}
-	f[kind] = append(known, c.key)
+	f[kind] = append(slices.DeleteFunc(known, c.key.covers), c.key)
+}
+
+// covers says whether a request that fits nowhere now says the same of another:
+// of one of its kind that asks for as many pods and as long, or more.
+func (n needKey) covers(other needKey) bool {
+	return n.last == timeline.Never && n.shape.single() && other.shape.single() &&
+		n.shape.pods <= other.shape.pods && n.least <= other.least
 }
 
 // anyRoom says whether one pod of a request for like pods fits now.

@@ -19,6 +19,9 @@ type request struct {
 
 // shape is what is known of all workloads that ask for the same at one door.
 type shape struct {
+	number  int // in the order in which shapes were met
+	key     shapeKey
+	masks   []*mask
 	options []option
 	never   batch.Verdict // NeverFits, or empty
 	kind    *kind         // of a request for one set of pods
@@ -29,7 +32,10 @@ type shape struct {
 }
 
 // kind is shared by shapes that differ in nothing but their number of pods.
-type kind struct{ options []option }
+type kind struct {
+	key     shapeKey // empty: of one shape alone
+	options []option
+}
 
 // option is a flavor that could take a workload.
 type option struct {
@@ -73,10 +79,6 @@ func (p *pass) contender(k *claim, q *batch.Queue) (*contender, batch.Verdict) {
 		return nil, never
 	}
 	c.options, c.key.shape, c.key.long = s.options, s, c.long
-	p.recollect(c)
-	if kept := p.recall(c); kept != nil {
-		k.kept = kept
-	}
 	return c, batch.Verdict{}
 }
 
@@ -87,9 +89,28 @@ func (p *pass) shape(w *batch.Waiting, q *batch.Queue) *shape {
 		s = p.newShape(request{shape: w.Shape, sets: w.Workload.PodSets, queue: q, whole: key.whole})
 		s.pods, s.whole = podsOf(w.Workload.PodSets), key.whole
 		s.kind = p.fleet.kindOf(s, request{sets: w.Workload.PodSets, queue: q, whole: key.whole})
+		s.number, s.key = p.fleet.met, key
+		p.fleet.met++
 		p.fleet.shapes[key] = s
+	} else {
+		p.fleet.retain(s)
 	}
 	return s
+}
+
+// retain keeps what is known of a shape, which is of use again.
+func (f *fleet) retain(s *shape) {
+	if s.number >= len(f.retained) || f.retained[s.number] {
+		return
+	}
+	f.retained[s.number] = true
+	f.shapes[s.key] = s
+	if s.kind.key != (shapeKey{}) {
+		f.kinds[s.kind.key] = s.kind
+	}
+	for _, m := range s.masks {
+		f.masks[m.key] = m
+	}
 }
 
 // kindOf finds the kind of a shape. Which flavors could do is part of it: a
@@ -106,7 +127,7 @@ func (f *fleet) kindOf(s *shape, r request) *kind {
 	}
 	k, ok := again(f.kinds, f.before.kinds, key)
 	if !ok {
-		k = &kind{options: s.options}
+		k = &kind{key: key, options: s.options}
 		f.kinds[key] = k
 	}
 	return k
@@ -126,6 +147,7 @@ func (p *pass) newShape(r request) *shape {
 	s := &shape{}
 	var best attempts
 	for _, a := range p.tryFlavors(r) {
+		s.masks = append(s.masks, a.masks...)
 		bill := p.billOf(q, a.flavor, sets, func(set int) int { return sets[set].Least() })
 		switch {
 		case a.fitsAll && !within(a.nodes, q):
@@ -209,6 +231,7 @@ func within(nodes int, q *batch.Queue) bool {
 // attempt is how a request fares on the empty nodes of a flavor.
 type attempt struct {
 	flavor        batch.FlavorName
+	masks         []*mask // of its sets
 	usable, all   []timeline.Set
 	away          bool // some of all are not usable
 	fits, fitsAll bool
@@ -227,6 +250,7 @@ func (p *pass) try(r request, flavor *batch.Flavor) *attempt {
 	}
 	for i := range r.sets {
 		m := p.mask(&r.sets[i], flavor)
+		a.masks = append(a.masks, m)
 		set := timeline.Set{
 			Pods: r.sets[i].Least(), PerNode: r.sets[i].PerNodeMax,
 			Each: p.fleet.catalog.Vector(r.sets[i].Requests), Nodes: m.usable,

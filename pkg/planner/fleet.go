@@ -29,6 +29,7 @@ type fleet struct {
 	// uncertain are nodes on which the plan itself changes something.
 	uncertain *timeline.Nodes
 	before    known
+	retained  []bool // which shapes of before are, by their number
 }
 
 // known is what is known of nodes as long as they are the same.
@@ -39,6 +40,7 @@ type known struct {
 	bare     *timeline.Timeline // with nothing on it
 	whole    int                // index of resourceWhole; below zero: nobody asks for it
 
+	met    int // shapes
 	masks  map[maskKey]*mask
 	shapes map[shapeKey]*shape
 	kinds  map[shapeKey]*kind
@@ -52,6 +54,7 @@ type maskKey struct {
 
 // mask is which nodes would do for a pod, by their index.
 type mask struct {
+	key    maskKey
 	usable []int32
 	// all adds those that only their state keeps out: not ready, cordoned.
 	all []int32
@@ -109,6 +112,7 @@ func newFleet(p *pass) *fleet {
 		f.ends = make([]timeline.Time, len(p.Nodes))
 	}
 	f.masks, f.shapes, f.kinds, f.tries = map[maskKey]*mask{}, map[shapeKey]*shape{}, map[shapeKey]*kind{}, map[shapeKey]*attempt{}
+	f.retained = make([]bool, f.met)
 	f.doubt(p)
 	first := timeline.Never
 	for i, view := range p.Nodes {
@@ -210,7 +214,7 @@ func (p *pass) mask(set *batch.PodSet, flavor *batch.Flavor) *mask {
 	if m, ok := again(p.fleet.masks, p.fleet.before.masks, key); ok {
 		return m
 	}
-	m := &mask{}
+	m := &mask{key: key}
 	tolerations := set.Tolerations
 	if flavor != nil {
 		tolerations = append(slices.Clone(tolerations), flavor.Tolerations...)

@@ -18,13 +18,16 @@ const (
 // expire decides about what holds an allocation: what has ended, what is taken
 // back, what waits again. Those that wait again are looked at in this plan.
 func (p *pass) expire() {
-	p.waiting = make([]*batch.Waiting, 0, len(p.Waiting))
-	for _, w := range p.Waiting {
-		if w.Owner != nil && w.Owner.End != nil {
-			p.finish(w.Workload, w.Owner)
-			continue
+	p.waiting = slices.Clip(p.Waiting)
+	if slices.ContainsFunc(p.strangers, hasEnded) {
+		p.waiting = make([]*batch.Waiting, 0, len(p.Waiting))
+		for _, w := range p.Waiting {
+			if hasEnded(w) {
+				p.finish(w.Workload, w.Owner)
+			} else {
+				p.waiting = append(p.waiting, w)
+			}
 		}
-		p.waiting = append(p.waiting, w)
 	}
 	again := false
 	for _, s := range p.Started {
@@ -44,6 +47,9 @@ func (p *pass) expire() {
 		slices.SortFunc(p.waiting, func(a, b *batch.Waiting) int { return batch.CompareRank(a.Workload, b.Workload) })
 	}
 }
+
+// hasEnded says whether one that waits has ended: its owner ran without us.
+func hasEnded(w *batch.Waiting) bool { return w.Owner != nil && w.Owner.End != nil }
 
 func (p *pass) finish(w *batch.Workload, owner *batch.Owner) {
 	p.plan.Finish = append(p.plan.Finish, batch.FinishDecision{ID: w.ID, End: *owner.End})

@@ -28,11 +28,21 @@ func (p *pass) nominationOf(w *batch.Workload) *batch.Nomination {
 // nominations of those that have none any more.
 func (p *pass) seatNominated() {
 	var pending []*contender
-	for _, c := range p.order {
+	var fallen []*contender
+	for i, c := range p.order {
+		if c.frozen && len(p.named) == 0 {
+			continue // it was not nominated before either
+		}
 		n := p.nominationOf(c.workload())
-		if n == nil || c.nomination != nil || n.Allocation.Queue != c.queue.Name || !p.reseat(c, n) {
+		if n == nil {
 			continue
 		}
+		c = p.mine(i)
+		if c.nomination != nil || n.Allocation.Queue != c.queue.Name || !p.reseat(c, n) {
+			fallen = append(fallen, c)
+			continue
+		}
+		p.nominated = append(p.nominated, c)
 		c.nomination, c.started, c.via = n, true, batch.ViaPreemption
 		p.line.hold(c.place)
 		p.fleet.uncertain.AddPlace(c.place.Place)
@@ -43,8 +53,8 @@ func (p *pass) seatNominated() {
 		}
 	}
 	p.keepIdle(pending)
-	for _, c := range p.order {
-		if p.nominationOf(c.workload()) != nil && c.nomination == nil {
+	for _, c := range fallen {
+		if c.nomination == nil { // nor in another queue
 			c.fell, c.promise = true, 0
 		}
 	}
@@ -155,18 +165,19 @@ func (p *pass) keepIdleOn(node int, wants []gift) {
 // longer.
 func (p *pass) nominate() {
 	kept := map[batch.WorkloadID]bool{}
-	for _, c := range p.order {
-		if c.nomination == nil || kept[c.workload().ID] {
-			continue
-		}
+	for _, c := range p.nominated {
 		kept[c.workload().ID] = true
 		if _, fresh := p.named[c.workload().ID]; fresh && !c.starts(p) {
 			p.plan.Nominate = append(p.plan.Nominate, batch.NominateDecision{ID: c.workload().ID, Nomination: c.nomination})
 		}
 	}
-	for _, w := range p.waiting {
-		if w.Workload.Nomination != nil && !kept[w.Workload.ID] {
-			p.plan.Nominate = append(p.plan.Nominate, batch.NominateDecision{ID: w.Workload.ID})
+	for i := range p.roll.entries {
+		e := &p.roll.entries[i]
+		if e.lasts() {
+			continue
+		}
+		if w := e.waiting.Workload; w.Nomination != nil && !kept[w.ID] {
+			p.plan.Nominate = append(p.plan.Nominate, batch.NominateDecision{ID: w.ID})
 		}
 	}
 }

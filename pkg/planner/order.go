@@ -16,7 +16,7 @@ type refusal struct {
 // rank sorts those that wait into contenders, in order, and refused ones.
 func (p *pass) rank() {
 	p.fleet = newFleet(p)
-	p.enroll(p.waiting)
+	p.callRoll()
 	p.line = p.newBoard()
 	if p.anyGivesWay() {
 		p.ground = p.line.clone()
@@ -24,8 +24,9 @@ func (p *pass) rank() {
 	p.seatNominated()
 }
 
-// enroll takes workloads into the order, or refuses them.
+// enroll takes workloads that come late into the order, or refuses them.
 func (p *pass) enroll(waiting []*batch.Waiting) {
+	p.reach(len(p.order)) // which changes
 	var claims []*claim
 	for _, w := range waiting {
 		k, verdict := p.judge(w)
@@ -35,17 +36,16 @@ func (p *pass) enroll(waiting []*batch.Waiting) {
 		}
 		claims = append(claims, k)
 	}
-	sorted := len(p.order) == 0 // they come in order of rank
 	for _, k := range p.throttle(p.withRivals(claims)) {
 		p.order = append(p.order, k.records...)
+		p.several = p.several || len(k.records) > 1
 	}
 	// Records of one workload keep the order in which its queues are listed.
 	slices.SortStableFunc(p.order, func(a, b *contender) int {
-		if c := cmp.Compare(b.queue.Tier, a.queue.Tier); c != 0 || sorted {
-			return c
-		}
-		return batch.CompareRank(a.workload(), b.workload())
+		return cmp.Or(cmp.Compare(b.queue.Tier, a.queue.Tier), batch.CompareRank(a.workload(), b.workload()))
 	})
+	p.reached = 0
+	p.reach(len(p.order))
 }
 
 // release takes in those that waited for the start of others which start in

@@ -16,6 +16,7 @@ import (
 func Plan(snapshot batch.Snapshot, now time.Time) batch.Plan {
 	p := newPass(snapshot, now.Truncate(time.Second))
 	for range evictionRoundsMax {
+		p.recognize()
 		p.expire()
 		p.pickUp()
 		p.rank()
@@ -47,9 +48,18 @@ type pass struct {
 	// waiting are all that wait, by rank within a tier; those that wait again
 	// since this plan included.
 	waiting []*batch.Waiting
-	refused []refusal
-	order   []*contender
-	begun   map[batch.WorkloadID]bool // those that start in this plan
+	// strangers are those of the snapshot that the plan before did not know, or
+	// not as they are now.
+	strangers []*batch.Waiting
+	roll      *roll
+	refused   []refusal
+	order     []*contender
+	reached   int                       // how many of the order are this plan's own; see reach
+	several   bool                      // some have records in several queues
+	begun     map[batch.WorkloadID]bool // those that start in this plan
+	starts    []*contender              // the same, but for the nominated
+	last      int                       // index of the last of them that was beyond reach
+	nominated []*contender              // those that a place is kept for, or that start in one
 
 	// What this plan has decided before it went over everything again: whose
 	// place is taken, and for whom a place is kept.
@@ -105,6 +115,8 @@ func (p *pass) conclude() {
 	waiting := 0
 	for i, c := range p.order {
 		switch {
+		case c.frozen && c.answered && c.bound != "":
+			waiting++
 		case c.best() != c:
 		case c.starts(p):
 			p.start(c)
@@ -119,8 +131,10 @@ func (p *pass) conclude() {
 	for _, r := range p.refused {
 		p.wait(r.waiting, r.verdict)
 	}
-	for _, w := range p.waiting {
-		p.noteOutcomes(w.Workload)
+	for i := range p.roll.entries {
+		if e := &p.roll.entries[i]; !e.lasts() {
+			p.noteOutcomes(e.waiting.Workload)
+		}
 	}
 	p.nominate()
 	p.plan.Stats.Considered = waiting + len(p.plan.Start)

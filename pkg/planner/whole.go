@@ -32,7 +32,11 @@ func (p *pass) someWhole() bool {
 			return true
 		}
 	}
-	for _, w := range p.waiting {
+	waiting := p.waiting
+	if left, ok := p.Carried.Value().(*carry); ok && left.whole < 0 {
+		waiting = p.strangers // none of the others did then
+	}
+	for _, w := range waiting {
 		if w.Workload.Exclusive == batch.ExclusiveWorkload {
 			return true
 		}

@@ -1,0 +1,264 @@
+package planner
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/berth-dev/berth/pkg/batch"
+)
+
+// roll is all that wait, by rank, with what was made of each. Most of it holds
+// in the next plan too: then only who came and who changed has to be judged.
+// It is frozen.
+type roll struct {
+	entries []entry
+
+	// What the judgements rest on, besides those that wait and the nodes.
+	policy      batch.Policy
+	queues      map[batch.QueueName]*batch.Queue
+	localQueues map[batch.LocalQueueName]*batch.LocalQueue
+	namespaces  map[string]*batch.Labels
+}
+
+// entry is one that waits. It has a record or a refusal if that holds as long
+// as it and all that it rests on are the same.
+type entry struct {
+	waiting *batch.Waiting
+	record  *contender     // it takes part, in one queue
+	refused *batch.Verdict // it does not
+	shape   *shape         // of the record
+	tier    int32          // likewise
+}
+
+func (p *pass) newRoll(size int) *roll {
+	return &roll{
+		entries: make([]entry, 0, size), policy: p.Policy,
+		queues: p.Queues, localQueues: p.LocalQueues, namespaces: p.Namespaces,
+	}
+}
+
+// holds says whether what the judgements rest on is the same.
+func (r *roll) holds(p *pass) bool {
+	return r.policy == p.Policy && maps.Equal(r.queues, p.Queues) &&
+		maps.Equal(r.localQueues, p.LocalQueues) && maps.Equal(r.namespaces, p.Namespaces)
+}
+
+// match goes over those that wait, each with its entry; nil: it is not in the
+// roll as it is now. Both are in order of rank, and what has not changed is the
+// same object.
+func (r *roll) match(waiting []*batch.Waiting, each func(w *batch.Waiting, known *entry)) {
+	var left []entry
+	if r != nil {
+		left = r.entries
+	}
+	for _, w := range waiting {
+		for len(left) > 0 && left[0].waiting != w && batch.CompareRank(left[0].waiting.Workload, w.Workload) < 0 {
+			left = left[1:]
+		}
+		if len(left) > 0 && left[0].waiting == w {
+			each(w, &left[0])
+			left = left[1:]
+		} else {
+			each(w, nil)
+		}
+	}
+}
+
+// recognize tells those that the plan before knew as they are from the others.
+func (p *pass) recognize() {
+	var before *roll
+	if left, ok := p.Carried.Value().(*carry); ok {
+		before = left.roll
+	}
+	before.match(p.Waiting, func(w *batch.Waiting, known *entry) {
+		if known == nil {
+			p.strangers = append(p.strangers, w)
+		}
+	})
+}
+
+// ranked is a contender on its way into the order.
+type ranked struct {
+	tier int32
+	*contender
+}
+
+// callRoll takes all that wait into the order, or refuses them.
+func (p *pass) callRoll() {
+	var before *roll
+	if p.carried != nil && p.carried.roll.holds(p) {
+		before = p.carried.roll
+	}
+	p.roll = p.newRoll(len(p.waiting))
+	order := make([]ranked, 0, len(p.waiting))
+	var limited []*claim
+	before.match(p.waiting, func(w *batch.Waiting, known *entry) {
+		if known == nil || !known.lasts() {
+			fresh, k := p.assess(w)
+			known = &fresh
+			if k != nil {
+				if _, is := arrayOf(w.Workload); is {
+					limited = append(limited, k)
+				}
+				for _, c := range k.records {
+					c.bound = p.beyond(c)
+					order = append(order, ranked{tier: c.queue.Tier, contender: c})
+				}
+				p.several = p.several || len(k.records) > 1
+			}
+		}
+		p.roll.entries = append(p.roll.entries, *known)
+		switch {
+		case known.record != nil:
+			p.fleet.retain(known.shape)
+			order = append(order, ranked{tier: known.tier, contender: known.record})
+		case known.refused != nil:
+			p.refused = append(p.refused, refusal{waiting: w, verdict: *known.refused})
+		}
+	})
+	p.order = byTier(p.throttled(order, limited))
+}
+
+// assess judges one that waits. A claim is returned where its record does not
+// hold for the next plan.
+func (p *pass) assess(w *batch.Waiting) (entry, *claim) {
+	e := entry{waiting: w}
+	k, verdict := p.judge(w)
+	lasts := p.lasting(w.Workload)
+	switch {
+	case k == nil && lasts:
+		e.refused = &verdict
+	case k == nil:
+		p.refused = append(p.refused, refusal{waiting: w, verdict: verdict})
+	case lasts && len(k.records) == 1:
+		e.record = k.records[0]
+		e.record.freeze(p)
+		e.shape, e.tier = e.record.key.shape, e.record.queue.Tier
+		return e, nil
+	}
+	return e, k
+}
+
+// lasts says whether what was made of it holds in the next plan too.
+func (e *entry) lasts() bool { return e.record != nil || e.refused != nil }
+
+// lasting says whether what is made of a workload holds as long as it, its
+// queues and the nodes are the same: neither the time nor other workloads
+// change it, and nothing is on record of it that may have to be taken back.
+func (p *pass) lasting(w *batch.Workload) bool {
+	_, limited := arrayOf(w)
+	return len(w.After) == 0 && len(w.Outcomes) == 0 && w.Nomination == nil && !limited && w.EndBefore.IsZero() && !w.Begin.After(p.now) && !w.RequeueAfter.After(p.now)
+}
+
+// throttled leaves out of the order the members of arrays that have to wait for
+// others of theirs.
+func (p *pass) throttled(order []ranked, limited []*claim) []ranked {
+	if len(limited) == 0 {
+		return order
+	}
+	out := map[*claim]bool{}
+	for _, k := range limited {
+		out[k] = true
+	}
+	for _, k := range p.throttle(limited) {
+		delete(out, k)
+	}
+	return slices.DeleteFunc(order, func(c ranked) bool { return out[c.claim] })
+}
+
+// byTier puts contenders that come by rank into their order. Records of one
+// workload keep the order in which its queues are listed.
+func byTier(ranks []ranked) []*contender {
+	order := make([]*contender, len(ranks))
+	one := true
+	for i, c := range ranks {
+		order[i] = c.contender
+		one = one && c.tier == ranks[0].tier
+	}
+	if one {
+		return order
+	}
+	count := map[int32]int{}
+	for _, c := range ranks {
+		count[c.tier]++
+	}
+	next, at := map[int32]int{}, 0
+	for _, tier := range slices.SortedFunc(maps.Keys(count), func(a, b int32) int { return cmp.Compare(b, a) }) {
+		next[tier] = at
+		at += count[tier]
+	}
+	for _, c := range ranks {
+		order[next[c.tier]] = c.contender
+		next[c.tier]++
+	}
+	return order
+}
+
+// beyond is the bound of a contender that no way through the order reaches.
+func (p *pass) beyond(c *contender) string {
+	if p.Policy.Backfill == batch.BackfillNone || c.key.shape.absent {
+		return ""
+	}
+	return boundDepth
+}
+
+// freeze makes a contender one that other plans may share.
+func (c *contender) freeze(p *pass) {
+	c.frozen, c.bound = true, p.beyond(c)
+	last := c.workload().LastVerdict
+	c.answered = c.promise == 0 && last != nil && last.PlannedStart.IsZero() && last.Reason == batch.ReasonNotPlanned
+}
+
+// single is a claim with its only record.
+type single struct {
+	claim   claim
+	record  contender
+	records [1]*contender
+}
+
+// mine is a contender that is this plan's own, with what is known of it.
+func (p *pass) mine(index int) *contender {
+	c := p.order[index]
+	if c.frozen {
+		own := &single{claim: *c.claim, record: *c}
+		own.records[0] = &own.record
+		own.claim.records = own.records[:]
+		own.record.claim, own.record.frozen = &own.claim, false
+		c = &own.record
+		p.order[index] = c
+	}
+	for _, record := range c.records {
+		if !record.known {
+			record.known = true
+			p.recollect(record)
+			if kept := p.recall(record); kept != nil {
+				c.kept = kept
+			}
+		}
+	}
+	return c
+}
+
+// reach makes the first of the order this plan's own. Those beyond wait without
+// a planned start, and are looked at only to see whether they fit now.
+func (p *pass) reach(number int) {
+	for ; p.reached < min(number, len(p.order)); p.reached++ {
+		p.mine(p.reached)
+	}
+}
+
+// depth is how many of the order are looked at in any case: where the policy
+// has other bounds than the depth, or workloads have several records, all are.
+func (p *pass) depth() int {
+	if p.mayEnd() {
+		return p.Policy.Depth
+	}
+	return len(p.order)
+}
+
+// mayEnd says whether all have the same answer once there are as many planned
+// starts as the policy allows.
+func (p *pass) mayEnd() bool {
+	return p.Policy.Backfill == batch.BackfillConservative && !p.several
+}
