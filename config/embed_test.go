@@ -22,7 +22,30 @@ import (
 // but for the Deployment.
 func TestObjectsAreThoseOfTheDefaultInstallation(t *testing.T) {
 	t.Parallel()
-	build := exec.Command("go", "tool", "-modfile=tools/go.mod", "kustomize", "build", "config/default")
+	objects, err := config.Objects()
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustBeBuilt(t, "config/default", objects)
+}
+
+// With the component an installation grants what GrantExec grants.
+func TestObjectsWithExecAreThoseOfTheOverlay(t *testing.T) {
+	t.Parallel()
+	objects, err := config.Objects()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if objects, err = config.GrantExec(objects); err != nil {
+		t.Fatal(err)
+	}
+	mustBeBuilt(t, "config/with-exec", objects)
+}
+
+// mustBeBuilt compares objects with those that kustomize makes of a folder.
+func mustBeBuilt(t *testing.T, folder string, objects []*unstructured.Unstructured) {
+	t.Helper()
+	build := exec.Command("go", "tool", "-modfile=tools/go.mod", "kustomize", "build", folder)
 	build.Dir = ".."
 	var complaints bytes.Buffer
 	build.Stderr = &complaints
@@ -46,11 +69,6 @@ func TestObjectsAreThoseOfTheDefaultInstallation(t *testing.T) {
 		if object.GetKind() != "Deployment" {
 			want[name(object)] = object.Object
 		}
-	}
-
-	objects, err := config.Objects()
-	if err != nil {
-		t.Fatal(err)
 	}
 	got := map[string]any{}
 	for _, object := range objects {
@@ -164,6 +182,10 @@ func checkRight(t *testing.T, role, resource string, verbs []string) {
 			t.Errorf("%s may %s %s", role, verb, resource)
 		case role != "berth-controller" && resource == "queuedworkloads":
 			t.Errorf("%s may %s QueuedWorkloads, which Berth alone writes", role, verb)
+		case resource == "pods" && verb == "delete" && role == "berth-controller":
+			// A pod that is a workload of its own can't be suspended.
+		case resource == "pods/exec":
+			t.Errorf("%s may %s %s, which an installation grants by a component of its own", role, verb, resource)
 		case resource == "pods" && verb != "patch":
 			t.Errorf("%s may %s pods: they belong to their Jobs", role, verb)
 		case resource == "jobs" && verb != "patch" && verb != "update":

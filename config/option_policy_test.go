@@ -6,13 +6,15 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apiserver/pkg/admission"
+
+	"github.com/berth-dev/berth/pkg/batch"
 )
 
 // TestOptionGuard: values of a job's options that mean nothing are refused
 // where they are written, with a value that would do.
 func TestOptionGuard(t *testing.T) {
 	t.Parallel()
-	s := newServer(t)
+	s := newServer(t, granted)
 	for _, test := range []struct {
 		option, value string
 		want          string // a part of the message; empty: admitted
@@ -44,6 +46,31 @@ func TestOptionGuard(t *testing.T) {
 		{"exclusive", "None", ""},
 		{"exclusive", "User", `it must be "Workload"`},
 		{"exclusive", "true\n", "must be Workload or None"},
+		{"checkpoint", "term", ""},
+		{"checkpoint", "term,every=10m", ""},
+		{"checkpoint", "every=1h30m", ""},
+		{"checkpoint", "annotation,lead=5m", ""},
+		{"checkpoint", "http=:8080", ""},
+		{"checkpoint", "http=:65535/checkpoint?now=1, lead=90s", ""},
+		{"checkpoint", "", "http=:8080/checkpoint or annotation"},
+		{"checkpoint", "usr1", "write how the job hears that it will be ended"},
+		{"checkpoint", "signal=KILL", "signal=USR1"},
+		{"checkpoint", "http=:70000/x", "http=:8080/checkpoint"},
+		{"checkpoint", "http=8080/x", "http=:8080/checkpoint"},
+		{"checkpoint", "exec=save.sh", "exec=/save.sh now"},
+		{"checkpoint", "annotation,grace=5m", "and after commas lead=5m"},
+		{"checkpoint", "annotation,lead=soon", "and after commas lead=5m"},
+		{"checkpoint", "annotation,lead=0s", "and after commas lead=5m"},
+		{"checkpoint", "annotation\nterm", "without line breaks"},
+		{"checkpoint", "term,lead=5m", `write a delivery before it, such as "signal=USR1,lead=5m"`},
+		{"checkpoint", "lead=5m", `write a delivery before it, such as "signal=USR1,lead=5m"`},
+		{"checkpoint", "annotation,container=main", "container names where a signal or an exec goes, one of main"},
+		{"checkpoint", "signal=USR1,container=other", "container names where a signal or an exec goes, one of main"},
+		{"cancel", "0", ""},
+		{"cancel", "2m", ""},
+		{"cancel", "1d12h", ""},
+		{"cancel", "", `or "0" to end it at once`},
+		{"cancel", "now", `or "0" to end it at once`},
 	} {
 		t.Run(test.option+"="+test.value, func(t *testing.T) {
 			key := "berth.dev/" + test.option
@@ -62,6 +89,74 @@ func TestOptionGuard(t *testing.T) {
 				t.Errorf("a Pod: got %q, want %q", got, test.want)
 			}
 		})
+	}
+}
+
+// TestWhatThePolicyAdmitsIsRead: the policy and the parser have one grammar.
+func TestWhatThePolicyAdmitsIsRead(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, granted)
+	for _, value := range []string{
+		"signal=USR1", "signal=SIGUSR1", "signal=USR1,lead=5m,container=main", "exec=/save.sh", "exec=/save.sh a,b, c,lead=5m",
+		`exec=/bin/sh -c 'kill -USR1 $(cat /tmp/pid)',container=main`, "http=:1/", "annotation , lead=5m , every=10m",
+		"signal=", "signal=10", "signal=usr1", "exec=", "exec=x", "exec=/x,lead=soon", "http=:0", "http=:", "http=:65536", "http=:80x",
+		"a,term", "term,annotation", "annotation,lead=", "annotation,every=5", "exec=/x,container=", "lead=5m,annotation",
+	} {
+		refused := message(s.admit(alice, admission.Create, nil, job(free, queue("default"), annotation("berth.dev/checkpoint", value))))
+		_, _, err := batch.ParseCheckpoint(value)
+		if (refused == "") != (err == nil) {
+			t.Errorf("%q: the policy says %q, the parser %v", value, refused, err)
+		}
+	}
+}
+
+// TestExecMustBeGranted: what needs a command to run in a pod is refused where
+// it is submitted, unless the installation grants it.
+func TestExecMustBeGranted(t *testing.T) {
+	t.Parallel()
+	plain, grants := newServer(t), newServer(t, granted)
+	for _, test := range []struct {
+		value string
+		needs bool
+	}{
+		{"signal=USR1", true},
+		{"exec=/save.sh", true},
+		{"annotation", false},
+		{"http=:8080/x", false},
+		{"term", false},
+	} {
+		key := "berth.dev/checkpoint"
+		for _, object := range []client{
+			job(free, queue("default"), annotation(key, test.value)), pod(free, podQueue("default"), annotated(key, test.value)),
+		} {
+			got := message(plain.admit(alice, admission.Create, nil, object))
+			if (got != "") != test.needs || test.needs && !strings.Contains(got, "config/components/exec") {
+				t.Errorf("%s on a %T: %q", test.value, object, got)
+			}
+		}
+		if got := message(grants.admit(alice, admission.Create, nil, job(free, queue("default"), annotation(key, test.value)))); got != "" {
+			t.Errorf("%s is refused though exec is granted: %s", test.value, got)
+		}
+	}
+}
+
+func TestACancelStays(t *testing.T) {
+	t.Parallel()
+	s := newServer(t)
+	cancel := func(grace string) func(*batchv1.Job) { return annotation("berth.dev/cancel", grace) }
+	running := job(free, queue("default"))
+	if got := message(s.admit(alice, admission.Update, running, job(free, queue("default"), cancel("2m")))); got != "" {
+		t.Errorf("a running Job can't be cancelled: %s", got)
+	}
+	for _, after := range []*batchv1.Job{job(free, queue("default")), job(free, queue("default"), cancel("1h"))} {
+		if got := message(s.admit(alice, admission.Update, job(free, queue("default"), cancel("2m")), after)); !strings.Contains(got, "can't be taken back") {
+			t.Errorf("a cancel is changed to %v: %q", after.Annotations, got)
+		}
+	}
+	got := message(s.admit(alice, admission.Update, job(free, queue("default"), indexed, annotation("berth.dev/array", "true")),
+		job(free, queue("default"), indexed, annotation("berth.dev/array", "true"), cancel("2m"))))
+	if !strings.Contains(got, "delete the Job") {
+		t.Errorf("an array is cancelled: %q", got)
 	}
 }
 

@@ -3,6 +3,7 @@ package config_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -66,7 +67,10 @@ const (
 	managed = "managed"
 )
 
-func newServer(t *testing.T) *server {
+// granted makes a server of an installation with config/components/exec.
+const granted = "granted"
+
+func newServer(t *testing.T, with ...string) *server {
 	t.Helper()
 	scheme := runtime.NewScheme()
 	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
@@ -77,7 +81,7 @@ func newServer(t *testing.T) *server {
 		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: free}},
 		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: managed, Labels: map[string]string{v1alpha1.ManagedNamespaceLabel: "true"}}},
 	}
-	for _, object := range policies(t) {
+	for _, object := range policies(t, with...) {
 		typed, err := scheme.New(object.GroupVersionKind())
 		if err != nil {
 			t.Fatal(err)
@@ -221,9 +225,12 @@ func addCopies(scheme *runtime.Scheme) {
 }
 
 // policies are the admission policies and bindings of config.Objects.
-func policies(t *testing.T) []*unstructured.Unstructured {
+func policies(t *testing.T, with ...string) []*unstructured.Unstructured {
 	t.Helper()
 	all, err := config.Objects()
+	if err == nil && slices.Contains(with, granted) {
+		all, err = config.GrantExec(all)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,7 @@ package apply
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -35,6 +36,7 @@ type Applier struct {
 
 	mu      sync.Mutex
 	pending map[batch.WorkloadID][]decision
+	victims victims
 	// written is the last version that this process wrote, kept until the
 	// cache has caught up: a decision is never computed from an older one.
 	written map[batch.WorkloadID]*v1alpha1.QueuedWorkload
@@ -69,6 +71,7 @@ func New(options Options) *Applier {
 func (a *Applier) Carry(plan batch.Plan) {
 	byWorkload := decisions(plan)
 	a.mu.Lock()
+	a.victims.hold(plan)
 	for id, list := range byWorkload { //order:any workloads are independent of each other
 		a.pending[id] = append(a.pending[id], list...)
 	}
@@ -116,6 +119,7 @@ func (a *Applier) next(ctx context.Context) bool {
 	err := a.write(ctx, id, list)
 	if err == nil {
 		a.queue.Forget(id)
+		a.release(id, list)
 		return true
 	}
 	log.FromContext(ctx).Error(err, "a decision could not be written; trying again", "workload", id)
@@ -129,9 +133,26 @@ func (a *Applier) next(ctx context.Context) bool {
 func (a *Applier) take(id batch.WorkloadID) []decision {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if a.victims.held(id) {
+		return nil // it comes again with its preemptor's nomination
+	}
 	list := a.pending[id]
 	delete(a.pending, id)
 	return list
+}
+
+// release lets the victims of a preemptor have their notices, now that its
+// nomination is on record, or it is gone.
+func (a *Applier) release(preemptor batch.WorkloadID, written []decision) {
+	if !slices.ContainsFunc(written, func(d decision) bool { return d.nominate != nil }) {
+		return
+	}
+	a.mu.Lock()
+	freed := a.victims.release(preemptor)
+	a.mu.Unlock()
+	for _, id := range freed {
+		a.queue.Add(id)
+	}
 }
 
 // write computes the status after the decisions and writes it. Nil means that
@@ -212,7 +233,7 @@ func (a *Applier) patch(ctx context.Context, base *v1alpha1.QueuedWorkload, list
 	}
 	a.mu.Unlock()
 	for _, d := range list {
-		a.tell(base, after, d)
+		a.tell(ctx, base, after, d)
 	}
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 // pointers is set.
 type decision struct {
 	at       time.Time
+<<<<<<< HEAD
 	evict    *batch.EvictDecision
 	requeue  *batch.RequeueDecision
 	finish   *batch.FinishDecision
@@ -21,6 +22,17 @@ type decision struct {
 	wait     *batch.WaitDecision
 	ready    *batch.ReadyDecision
 	remember *batch.RememberDecision
+=======
+	notify   *batch.NotifyDecision
+	evict    *batch.EvictDecision
+	stop     *batch.StopDecision
+	requeue  *batch.RequeueDecision
+	finish   *batch.FinishDecision
+	start    *batch.StartDecision
+	nominate *batch.NominateDecision
+	wait     *batch.WaitDecision
+	ready    *batch.ReadyDecision
+>>>>>>> 5b7cc82 (An eviction is written step by step and read back: notice, stop, nomination; a nomination stands before its victims are told; what was taken back for good never runs again; checkpoint, requeue and cancel are options, exec needs a grant)
 }
 
 // decisions sorts a plan by workload, in the order in which it takes effect.
@@ -30,8 +42,14 @@ func decisions(plan batch.Plan) map[batch.WorkloadID][]decision {
 		d.at = plan.At
 		out[id] = append(out[id], d)
 	}
+	for i := range plan.Notify {
+		add(plan.Notify[i].ID, decision{notify: &plan.Notify[i]})
+	}
 	for i := range plan.Evict {
 		add(plan.Evict[i].ID, decision{evict: &plan.Evict[i]})
+	}
+	for i := range plan.Stop {
+		add(plan.Stop[i].ID, decision{stop: &plan.Stop[i]})
 	}
 	for i := range plan.Requeue {
 		add(plan.Requeue[i].ID, decision{requeue: &plan.Requeue[i]})
@@ -42,8 +60,13 @@ func decisions(plan batch.Plan) map[batch.WorkloadID][]decision {
 	for i := range plan.Finish {
 		add(plan.Finish[i].ID, decision{finish: &plan.Finish[i]})
 	}
+<<<<<<< HEAD
 	for i := range plan.Remember {
 		add(plan.Remember[i].ID, decision{remember: &plan.Remember[i]})
+=======
+	for i := range plan.Nominate {
+		add(plan.Nominate[i].ID, decision{nominate: &plan.Nominate[i]})
+>>>>>>> 5b7cc82 (An eviction is written step by step and read back: notice, stop, nomination; a nomination stands before its victims are told; what was taken back for good never runs again; checkpoint, requeue and cancel are options, exec needs a grant)
 	}
 	for i := range plan.Wait {
 		add(plan.Wait[i].ID, decision{wait: &plan.Wait[i]})
@@ -79,8 +102,14 @@ func (d decision) refused(qw *v1alpha1.QueuedWorkload) string {
 // record changes a status by the decision.
 func (d decision) record(qw *v1alpha1.QueuedWorkload) {
 	switch {
+	case d.notify != nil:
+		convert.RecordNotify(qw, *d.notify)
 	case d.evict != nil:
 		convert.RecordEvict(qw, d.evict.Eviction, d.at)
+	case d.stop != nil:
+		convert.RecordStop(qw, *d.stop, d.at)
+	case d.nominate != nil:
+		convert.RecordNominate(qw, *d.nominate)
 	case d.requeue != nil:
 		convert.RecordRequeue(qw, *d.requeue, d.at)
 	case d.finish != nil:

@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -15,20 +16,24 @@ import (
 
 // The reasons of the Events that Berth writes onto Jobs and Pods.
 const (
-	EventQueued   = "Queued"
-	EventWaiting  = "Waiting"
-	EventPlanned  = "Planned"
-	EventStarted  = "Started"
+	EventQueued  = "Queued"
+	EventWaiting = "Waiting"
+	EventPlanned = "Planned"
+	EventStarted = "Started"
+	// EventNoticed: it will be ended, and has time to save its work.
+	EventNoticed  = "Noticed"
 	EventStopping = "Stopping"
-	EventRequeued = "Requeued"
-	EventFinished = "Finished"
+	// EventPreempting: it waits for those that make room for it.
+	EventPreempting = "Preempting"
+	EventRequeued   = "Requeued"
+	EventFinished   = "Finished"
 )
 
 // movedEnough is how far a planned start must move for people to hear of it.
 const movedEnough = time.Minute
 
 // tell says by an Event on the owner what was decided, if it is news.
-func (a *Applier) tell(before, after *v1alpha1.QueuedWorkload, d decision) {
+func (a *Applier) tell(ctx context.Context, before, after *v1alpha1.QueuedWorkload, d decision) {
 	owner := ownerReference(after)
 	if owner == nil {
 		return
@@ -39,8 +44,15 @@ func (a *Applier) tell(before, after *v1alpha1.QueuedWorkload, d decision) {
 	switch {
 	case d.start != nil:
 		a.herald.tell(owner, news{corev1.EventTypeNormal, EventStarted, "Start", startedNote(d.start.Allocation)})
+	case d.notify != nil:
+		a.herald.tell(owner, news{corev1.EventTypeNormal, EventNoticed, "Notify", noticedNote(d.notify.Notice)})
 	case d.evict != nil:
-		a.herald.tell(owner, news{corev1.EventTypeWarning, EventStopping, "Evict", fmt.Sprintf("taken back (%s): %s", d.evict.Eviction.Cause, d.evict.Eviction.By)})
+		a.herald.tell(owner, evictedNews(d.evict.Eviction))
+	case d.stop != nil:
+		a.herald.tell(owner, news{corev1.EventTypeWarning, EventStopping, "Stop", stoppedNote(before, d.stop.At)})
+	case d.nominate != nil && d.nominate.Nomination != nil:
+		note := nominatedNote(*d.nominate.Nomination, a.names(ctx, d.nominate.Nomination.Victims))
+		a.herald.tell(owner, news{corev1.EventTypeNormal, EventPreempting, "Preempt", note})
 	case d.requeue != nil:
 		a.herald.tell(owner, news{corev1.EventTypeNormal, EventRequeued, "Requeue", "its pods are gone; it waits again at its old place"})
 	case d.finish != nil:

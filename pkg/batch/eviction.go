@@ -17,6 +17,8 @@ const (
 	CauseSuspended Cause = "Suspended"
 	// CauseCancelled: its user cancels it and grants it some time.
 	CauseCancelled Cause = "Cancelled"
+	// CauseDrained: an admin wants one of its nodes empty.
+	CauseDrained Cause = "Drained"
 	// CauseWalltime is of a notice before the deadline, never of an eviction.
 	CauseWalltime Cause = "Walltime"
 )

@@ -99,7 +99,7 @@ func setup(mgr manager.Manager, o options.Controller) error {
 	process.intake = live.NewIntake(mgr.GetCache(), wall, process.observe)
 	reconcilers := []interface{ SetupWithManager(mgr ctrl.Manager) error }{
 		&job.Reconciler{Client: mgr.GetClient(), Reader: mgr.GetAPIReader(), Clock: wall, Metrics: measures, Observe: process.observe, Recorder: mgr.GetEventRecorder("berth")},
-		&pod.Reconciler{Client: mgr.GetClient(), Clock: wall, Metrics: measures, Observe: process.observe},
+		&pod.Reconciler{Client: mgr.GetClient(), Reader: mgr.GetAPIReader(), Clock: wall, Metrics: measures, Observe: process.observe},
 		&clusterqueue.Reconciler{Client: mgr.GetClient(), Clock: wall, Driver: process.driver},
 		&cohort.Reconciler{Client: mgr.GetClient(), Clock: wall, Driver: process.driver},
 		&localqueue.Reconciler{Client: mgr.GetClient(), Clock: wall, Driver: process.driver},

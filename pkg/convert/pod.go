@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -30,6 +31,9 @@ func Pod(pod *corev1.Pod) batch.Pod {
 		Requests: PodRequests(pod),
 		Phase:    podPhase(pod),
 		GoneBy:   instant(pod.DeletionTimestamp),
+	}
+	if at, err := time.Parse(time.RFC3339, pod.Annotations[v1alpha1.CheckpointedAtAnnotation]); err == nil {
+		out.CheckpointedAt = at.UTC()
 	}
 	if out.Phase == batch.PodWaiting {
 		out.Held = heldBy(pod)

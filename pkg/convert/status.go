@@ -2,6 +2,7 @@ package convert
 
 import (
 	"fmt"
+	"strconv"
 	"time"
 	"unicode/utf8"
 
@@ -10,6 +11,7 @@ import (
 
 	"github.com/berth-dev/berth/apis/berth/v1alpha1"
 	"github.com/berth-dev/berth/pkg/batch"
+	"github.com/berth-dev/berth/pkg/explain"
 )
 
 // The functions of this file change a QueuedWorkload's status by one decision
@@ -17,9 +19,12 @@ import (
 //
 //	         ┌───────────── RecordRequeue ◄─────────────┐
 //	         ▼                                          │
-//	  Pending (RecordWait)* ─► Admitted (RecordStart) ─► Evicted (RecordEvict)
-//	         │                     │ (RecordReady)*
-//	         └──────► Finished (RecordFinish) ◄┘
+//	  Pending (RecordWait,  ─► Admitted (RecordStart) ─► Evicted (RecordEvict,
+//	    RecordNominate)*         (RecordReady,             RecordStop)
+//	         │                    RecordNotify)*           │
+//	         └─────────► Finished (RecordFinish) ◄─────────┘
+//
+// How an allocation is taken back has a file of its own, eviction.go.
 //
 // Conditions name the state, the summary says it in one line.
 
@@ -61,11 +66,8 @@ func RecordStart(qw *v1alpha1.QueuedWorkload, in batch.Allocation, at time.Time)
 	status := &qw.Status
 	status.Allocation = Allocation(in)
 	status.PlannedStartTime = nil
-	status.RequeueAfter = nil
-	reason := v1alpha1.AdmittedStarted
-	if in.Via == batch.ViaBackfill {
-		reason = v1alpha1.AdmittedBackfilled
-	}
+	status.RequeueAfter, status.Nomination, status.Notice = nil, nil, nil
+	reason := startedReason(in.Via)
 	until := "without a limit"
 	if !in.Deadline.IsZero() {
 		until = "until " + in.Deadline.UTC().Format(time.RFC3339)
@@ -81,6 +83,17 @@ func RecordStart(qw *v1alpha1.QueuedWorkload, in batch.Allocation, at time.Time)
 	status.Summary = summary(qw, StateStarting, reason)
 }
 
+func startedReason(via batch.Via) string {
+	switch via {
+	case batch.ViaBackfill:
+		return v1alpha1.AdmittedBackfilled
+	case batch.ViaPreemption:
+		return v1alpha1.AdmittedPreempting
+	case batch.ViaOrder:
+	}
+	return v1alpha1.AdmittedStarted
+}
+
 // RecordReady writes whether as many pods are ready as the run needs.
 func RecordReady(qw *v1alpha1.QueuedWorkload, decision batch.ReadyDecision, at time.Time) {
 	value, message, reason, state := metav1.ConditionFalse, "some of its pods are no longer ready", podsLost, StateStarting
@@ -92,6 +105,9 @@ func RecordReady(qw *v1alpha1.QueuedWorkload, decision batch.ReadyDecision, at t
 	}
 	if decision.Ready {
 		value, message, reason, state = metav1.ConditionTrue, "all its pods are ready", StateRunning, StateRunning
+		if held := qw.Status.Allocation; held != nil && held.ReadyTime == nil {
+			held.ReadyTime = timestamp(at)
+		}
 	} else if decision.HeldBy != "" {
 		message = decision.HeldBy
 	}
@@ -101,31 +117,24 @@ func RecordReady(qw *v1alpha1.QueuedWorkload, decision batch.ReadyDecision, at t
 	}
 }
 
-// RecordEvict writes that an allocation is being taken back. It stays charged
-// until the pods are gone.
-func RecordEvict(qw *v1alpha1.QueuedWorkload, eviction batch.Eviction, at time.Time) {
-	set(qw, v1alpha1.ConditionEvicted, metav1.ConditionTrue, string(eviction.Cause), Cut(eviction.By, byMax), at)
-	qw.Status.Summary = summary(qw, StateStopping, string(eviction.Cause))
-}
-
 // RecordRequeue writes that an evicted workload's pods are gone and that it
 // waits again, at its old place.
 func RecordRequeue(qw *v1alpha1.QueuedWorkload, decision batch.RequeueDecision, at time.Time) {
 	status := &qw.Status
-	cause, by := "", ""
-	if c := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionEvicted); c != nil {
-		cause, by = c.Reason, c.Message
+	taken := eviction(qw)
+	if taken == nil {
+		taken = &batch.Eviction{}
 	}
-	endRun(status, batch.Requeued, cause, by, at)
-	status.Allocation = nil
+	endRun(status, batch.End{State: batch.Requeued, Time: at}, taken)
+	status.Allocation, status.Notice = nil, nil
 	status.Restarts = new(int32(decision.Restarts))
 	status.RequeueAfter = timestamp(decision.RequeueAfter)
-	message := "it was taken back (" + cause + ") and waits again at its old place"
+	message := "its run " + strconv.Itoa(decision.Restarts) + " was taken back and it waits again at its old place"
 	if !decision.RequeueAfter.IsZero() {
 		message += "; next try at " + decision.RequeueAfter.UTC().Format(time.RFC3339)
 	}
-	if by != "" {
-		message += ": " + by
+	if taken.Cause != "" {
+		message += "; " + explain.Cause(taken.Notice)
 	}
 	set(qw, v1alpha1.ConditionAdmitted, metav1.ConditionFalse, v1alpha1.AdmittedRequeued, message, at)
 	set(qw, v1alpha1.ConditionPodsReady, metav1.ConditionFalse, v1alpha1.AdmittedRequeued, "it has no pods", at)
@@ -135,9 +144,11 @@ func RecordRequeue(qw *v1alpha1.QueuedWorkload, decision batch.RequeueDecision, 
 // RecordFinish writes the end. The allocation stays as a record.
 func RecordFinish(qw *v1alpha1.QueuedWorkload, end batch.End, at time.Time) {
 	status := &qw.Status
-	if status.Allocation != nil {
-		endRun(status, end.State, "", "", end.Time)
+	taken := eviction(qw)
+	if taken == nil || taken.Final != end.State {
+		taken = &batch.Eviction{} // it ended by itself, if in its grace
 	}
+	endRun(status, end, taken)
 	message := end.Message
 	if message == "" {
 		message = "it has ended"
@@ -149,7 +160,7 @@ func RecordFinish(qw *v1alpha1.QueuedWorkload, end batch.End, at time.Time) {
 	}
 	set(qw, v1alpha1.ConditionFinished, metav1.ConditionTrue, string(end.State), message, end.Time)
 	status.PlannedStartTime = nil
-	status.RequeueAfter = nil
+	status.RequeueAfter, status.Nomination = nil, nil
 	status.Summary = summary(qw, string(end.State), "")
 }
 
@@ -195,12 +206,14 @@ func gpusOf(qw *v1alpha1.QueuedWorkload) int64 {
 	return total
 }
 
-func endRun(status *v1alpha1.QueuedWorkloadStatus, state batch.EndState, cause, by string, at time.Time) {
+// endRun puts a run among those that have ended.
+func endRun(status *v1alpha1.QueuedWorkloadStatus, end batch.End, taken *batch.Eviction) {
 	if status.Allocation == nil {
 		return
 	}
 	status.Runs = append(status.Runs, v1alpha1.WorkloadRun{
-		Start: status.Allocation.StartTime, End: metav1.NewTime(at), State: string(state), Cause: cause, By: Cut(by, byMax),
+		Start: status.Allocation.StartTime, End: metav1.NewTime(end.Time), State: string(end.State),
+		Notice: timestamp(taken.Time), Cause: string(taken.Cause), By: Cut(taken.By, byMax),
 	})
 	if extra := len(status.Runs) - runsMax; extra > 0 {
 		status.Runs = status.Runs[extra:]
@@ -235,11 +248,6 @@ func Cut(text string, most int) string {
 // Finished says whether the end of a workload is on record.
 func Finished(qw *v1alpha1.QueuedWorkload) bool {
 	return meta.IsStatusConditionTrue(qw.Status.Conditions, v1alpha1.ConditionFinished)
-}
-
-// Evicted says whether a workload's allocation is being taken back.
-func Evicted(qw *v1alpha1.QueuedWorkload) bool {
-	return qw.Status.Allocation != nil && meta.IsStatusConditionTrue(qw.Status.Conditions, v1alpha1.ConditionEvicted)
 }
 
 // Restarts is how often a workload was taken back: the number of its run.

@@ -28,6 +28,7 @@ func Workload(qw *v1alpha1.QueuedWorkload) batch.Workload {
 		JobName:    qw.Spec.JobName,
 		Exclusive:  batch.Exclusive(qw.Spec.Exclusive),
 		QueuedAt:   queuedAt(qw),
+		NoRequeue:  qw.Spec.Requeue == v1alpha1.RequeueNever,
 	}
 	out.Array = arrayMember(qw)
 	out.PodSets, out.Invalid = podSets(qw.Spec.PodSets)
@@ -37,6 +38,11 @@ func Workload(qw *v1alpha1.QueuedWorkload) batch.Workload {
 	if err := times(&out, &qw.Spec); err != nil {
 		out.Invalid = err.Error()
 	}
+	checkpoint, _, err := batch.ParseCheckpoint(qw.Spec.Checkpoint)
+	if err != nil {
+		out.Invalid = err.Error()
+	}
+	out.Checkpoint = checkpoint
 	decisions(&out, qw)
 	return out
 }
@@ -93,19 +99,19 @@ func decisions(out *batch.Workload, qw *v1alpha1.QueuedWorkload) {
 	if status.Allocation != nil {
 		out.Allocation = allocation(status.Allocation)
 	}
-	if c := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionEvicted); c != nil && c.Status == metav1.ConditionTrue && out.Allocation != nil {
-		out.Eviction = batch.EvictedAtOnce(batch.Notice{
-			Cause: batch.Cause(c.Reason), Time: c.LastTransitionTime.UTC(), By: c.Message,
-		})
+	out.Eviction = eviction(qw)
+	if n := status.Notice; n != nil && batch.Cause(n.Cause) == batch.CauseWalltime && out.Allocation != nil {
+		out.Notice = readNotice(n)
 	}
+	out.Nomination = nomination(status.Nomination)
 	if c := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionFinished); c != nil && c.Status == metav1.ConditionTrue {
 		out.Finished = &batch.End{State: batch.EndState(c.Reason), Time: c.LastTransitionTime.UTC(), Message: c.Message}
 	}
 	if out.Allocation != nil {
 		readiness(out, qw)
 	}
-	if c := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionEvicted); c != nil && c.Status == metav1.ConditionTrue && out.Allocation == nil {
-		out.TakenBack = c.Message
+	if last := len(status.Runs) - 1; last >= 0 && out.Allocation == nil && batch.EndState(status.Runs[last].State) == batch.Requeued {
+		out.TakenBack = status.Runs[last].By
 	}
 	// What was said of an older spec is no answer to this one.
 	if c := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionPending); c != nil && c.Status == metav1.ConditionTrue && c.ObservedGeneration == qw.Generation {
@@ -123,8 +129,8 @@ func readiness(out *batch.Workload, qw *v1alpha1.QueuedWorkload) {
 		out.HeldBy = c.Message
 	default:
 		out.PodsReady = new(c.Status == metav1.ConditionTrue)
-		out.ReadySince = c.LastTransitionTime.UTC()
 	}
+	out.ReadySince = instant(qw.Status.Allocation.ReadyTime)
 }
 
 // ownerName is what a person typed: the name of the Job or Pod.

@@ -79,6 +79,7 @@ func (Job) Owner(object client.Object) batch.Owner {
 		Run:       mark.Run,
 		Needed:    []int{needed(job)},
 		End:       jobEnd(job),
+		Cancel:    cancel(job),
 	}
 	if done := doneRanks(job); done != nil {
 		owner.Done = [][]int{done}
@@ -247,21 +248,23 @@ func restoreMark(job *batchv1.Job) (mark, bool) {
 
 // Release is what a Job needs to know at its start.
 type Release struct {
-	Workload    string // name of its QueuedWorkload
-	Run         int
-	Queue       string // ClusterQueue
-	Tolerations []corev1.Toleration
-	Pods        int32         // as many as were allocated
-	Walltime    time.Duration // granted; 0: unlimited
-	Overrun     time.Duration // how long it may go on past the deadline
-	Deadline    time.Time     // zero: unlimited
-	Now         time.Time
+	Workload string // name of its QueuedWorkload
+	Run      int
+	Queue    string // ClusterQueue
+	// LastEviction is why the run before was taken back; empty: there was none.
+	LastEviction string
+	Tolerations  []corev1.Toleration
+	Pods         int32         // as many as were allocated
+	Walltime     time.Duration // granted; 0: unlimited
+	Overrun      time.Duration // how long it may go on past the deadline
+	Deadline     time.Time     // zero: unlimited
+	Now          time.Time
 }
 
 // templateKeys are the annotations that a start puts into the pod template.
 var templateKeys = []string{
 	v1alpha1.ClusterQueueAnnotation, v1alpha1.WalltimeSecondsAnnotation,
-	v1alpha1.DeadlineAnnotation, v1alpha1.RestartCountAnnotation,
+	v1alpha1.DeadlineAnnotation, v1alpha1.RestartCountAnnotation, v1alpha1.LastEvictionAnnotation,
 }
 
 // Start changes a Job so that its pods are made: the template says which
@@ -281,6 +284,9 @@ func (Job) Start(job *batchv1.Job, r Release) {
 	annotations := &job.Spec.Template.Annotations
 	setKey(annotations, v1alpha1.ClusterQueueAnnotation, r.Queue)
 	setKey(annotations, v1alpha1.RestartCountAnnotation, strconv.Itoa(r.Run))
+	if r.LastEviction != "" {
+		setKey(annotations, v1alpha1.LastEvictionAnnotation, r.LastEviction)
+	}
 	if !r.Deadline.IsZero() {
 		setKey(annotations, v1alpha1.WalltimeSecondsAnnotation, strconv.FormatInt(int64(r.Walltime/time.Second), 10))
 		setKey(annotations, v1alpha1.DeadlineAnnotation, r.Deadline.UTC().Format(time.RFC3339))

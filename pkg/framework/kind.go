@@ -69,6 +69,10 @@ func wishes(spec *v1alpha1.QueuedWorkloadSpec, object client.Object) {
 	spec.EndBefore = convert.Cut(said[v1alpha1.EndBeforeAnnotation], textMax)
 	spec.JobName = object.GetLabels()[v1alpha1.JobNameLabel]
 	spec.Exclusive = v1alpha1.ExclusiveMode(said[v1alpha1.ExclusiveAnnotation])
+	spec.Checkpoint = convert.Cut(said[v1alpha1.CheckpointAnnotation], checkpointMax)
+	if said[v1alpha1.RequeueAnnotation] == "false" {
+		spec.Requeue = v1alpha1.RequeueNever
+	}
 	if after := said[v1alpha1.AfterAnnotation]; after != "" {
 		for text := range strings.SplitSeq(after, ",") {
 			spec.After = append(spec.After, strings.TrimSpace(text))
@@ -76,5 +80,22 @@ func wishes(spec *v1alpha1.QueuedWorkloadSpec, object client.Object) {
 	}
 }
 
+// cancel is the time that an object's user grants it when he cancels it; nil if
+// he does not, or the text is none (the admission policy says so).
+func cancel(object client.Object) *time.Duration {
+	text, said := object.GetAnnotations()[v1alpha1.CancelAnnotation]
+	if !said {
+		return nil
+	}
+	grace, err := batch.ParseGrace(text)
+	if err != nil {
+		return nil
+	}
+	return &grace
+}
+
 // textMax is the longest text that a QueuedWorkload keeps of a time.
 const textMax = 64
+
+// checkpointMax is the longest berth.dev/checkpoint that it keeps.
+const checkpointMax = 1024

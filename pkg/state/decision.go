@@ -12,13 +12,13 @@ func (s *State) issue(plan batch.Plan) {
 	for _, d := range plan.Evict {
 		s.change(d.ID, func(_ *record, w *batch.Workload) {
 			if w.Allocation != nil && w.Eviction == nil {
-				w.Eviction = &d.Eviction
+				w.Eviction, w.Notice = &d.Eviction, nil
 			}
 		})
 	}
 	for _, d := range plan.Notify {
 		s.change(d.ID, func(_ *record, w *batch.Workload) {
-			if w.Allocation != nil {
+			if w.Allocation != nil && w.Eviction == nil {
 				w.Notice = &d.Notice
 			}
 		})

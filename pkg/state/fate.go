@@ -113,7 +113,8 @@ func (n *names) forget(g goneName) {
 
 // fates are what is known of a name. Of several workloads of one name, and one
 // index, the one that was queued last is meant, and one that is there before
-// one that is gone.
+// one that is gone. A member of an array that was evicted is made anew, and
+// queued at the same time: the one that goes on is meant.
 func (n *names) fates(name batch.DependencyName) []batch.Fate {
 	byIndex := map[int]batch.Fate{}
 	latest := map[int]*batch.Workload{}
@@ -135,7 +136,7 @@ func (n *names) fates(name batch.DependencyName) []batch.Fate {
 }
 
 func older(a, b *batch.Workload) bool {
-	return cmp.Or(a.QueuedAt.Compare(b.QueuedAt), cmp.Compare(a.UID, b.UID), cmp.Compare(a.ID, b.ID)) < 0
+	return cmp.Or(a.QueuedAt.Compare(b.QueuedAt), compareBool(a.Finished == nil, b.Finished == nil), cmp.Compare(a.UID, b.UID), cmp.Compare(a.ID, b.ID)) < 0
 }
 
 // fate is how far a workload has come, for those that depend on it by a name.

@@ -25,7 +25,7 @@ var rings = map[string][]string{
 	"pkg/whatif":   {"pkg/batch", "pkg/core"},
 
 	// Below the purity line. convert is the only place that knows both sides.
-	"pkg/convert":   {"apis/berth/v1alpha1", "pkg/batch"},
+	"pkg/convert":   {"apis/berth/v1alpha1", "pkg/batch", "pkg/explain"},
 	"pkg/framework": {"apis/berth/v1alpha1", "pkg/batch", "pkg/convert"},
 }
 

@@ -41,6 +41,24 @@ const (
 	// nobody.
 	ExclusiveAnnotation = "berth.dev/exclusive"
 
+	// RequeueAnnotation "false" keeps the Job from waiting again when it is
+	// evicted: it ends as Preempted.
+	RequeueAnnotation = "berth.dev/requeue"
+
+	// CheckpointAnnotation is how the Job wants to hear that it will be ended:
+	// term, signal=NAME, exec=COMMAND, http=:PORT/PATH or annotation, and after
+	// commas lead=DURATION, every=DURATION, container=NAME.
+	CheckpointAnnotation = "berth.dev/checkpoint"
+
+	// CancelAnnotation cancels the Job, and says how much time its pods have to
+	// save their work: a duration, or "0".
+	CancelAnnotation = "berth.dev/cancel"
+
+	// CheckpointedAtAnnotation, on a pod, is when its work was last saved
+	// (RFC 3339). Its program may write it at any time; Berth does when a
+	// command or a request of its own was answered with success.
+	CheckpointedAtAnnotation = "berth.dev/checkpointed-at"
+
 	// JobNameLabel is the name by which singleton compares Jobs of one user;
 	// without it the Job's own name counts.
 	JobNameLabel = "berth.dev/job-name"
@@ -62,6 +80,17 @@ const (
 	WalltimeSecondsAnnotation = "berth.dev/walltime-seconds"
 	DeadlineAnnotation        = "berth.dev/deadline"
 	RestartCountAnnotation    = "berth.dev/restart-count"
+
+	// LastEvictionAnnotation, beside them, is why the last run was taken back.
+	LastEvictionAnnotation = "berth.dev/last-eviction"
+
+	// NoticeAnnotation, on a pod, tells it that it will be ended: JSON with
+	// cause, by, time and until.
+	NoticeAnnotation = "berth.dev/notice"
+
+	// NoticeDeliveredAnnotation, on a pod, is which notice (its time) has reached
+	// it by a signal, a command or a request.
+	NoticeDeliveredAnnotation = "berth.dev/notice-delivered"
 
 	// ArrayMember is the value of WorkloadLabel on the pods of an array: each
 	// is a workload of its own, whose name is not known before the pod is.

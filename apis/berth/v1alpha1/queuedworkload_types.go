@@ -11,6 +11,16 @@ type WorkloadWalltime string
 // UnlimitedWalltime is the WorkloadWalltime without an end.
 const UnlimitedWalltime WorkloadWalltime = "UNLIMITED"
 
+// RequeuePolicy says what becomes of a workload that is evicted.
+// +kubebuilder:validation:Enum=Requeue;Never
+type RequeuePolicy string
+
+// The values of RequeuePolicy.
+const (
+	RequeueAgain RequeuePolicy = "Requeue"
+	RequeueNever RequeuePolicy = "Never"
+)
+
 // QueuedWorkloadSpec is what was asked for. Berth derives it from the owner
 // and follows the owner's edits while the workload waits.
 type QueuedWorkloadSpec struct {
@@ -86,6 +96,18 @@ type QueuedWorkloadSpec struct {
 	// queue says.
 	// +optional
 	Exclusive ExclusiveMode `json:"exclusive,omitempty"`
+
+	// requeue says whether the workload waits again when it is evicted: Requeue,
+	// or Never, which ends it as Preempted. Left out: Requeue.
+	// +optional
+	// +kubebuilder:validation:Enum=Requeue;Never
+	Requeue RequeuePolicy `json:"requeue,omitempty"`
+
+	// checkpoint is how the workload wants to hear that it will be ended, as in
+	// the annotation berth.dev/checkpoint. Left out: its pods are told to end.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	Checkpoint string `json:"checkpoint,omitempty"`
 
 	// hold says whether the workload is kept from starting: None or Hold.
 	// Left out: None.
@@ -183,6 +205,17 @@ type QueuedWorkloadStatus struct {
 	// +optional
 	Allocation *Allocation `json:"allocation,omitempty"`
 
+	// notice is what the running workload was told: that it is being taken
+	// back, or, with the cause Walltime, that its deadline comes near. Absent:
+	// nothing.
+	// +optional
+	Notice *WorkloadNotice `json:"notice,omitempty"`
+
+	// nomination is the placement that is kept for the waiting workload while
+	// its victims end. It binds over a restart of Berth. Absent: none is.
+	// +optional
+	Nomination *WorkloadNomination `json:"nomination,omitempty"`
+
 	// runs are the last ten runs that have ended, oldest first.
 	// +optional
 	// +listType=atomic
@@ -244,12 +277,12 @@ type WorkloadSummary struct {
 	ClusterQueue string `json:"clusterQueue,omitempty"`
 
 	// state is Pending, Starting, Running, Stopping, or the final state:
-	// Completed, Failed, Timeout, Cancelled.
+	// Completed, Failed, Timeout, Cancelled, Preempted.
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	State string `json:"state,omitempty"`
 
-	// reason is why it waits, or how it started.
+	// reason is why it waits, how it started, or why it is stopping.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Reason string `json:"reason,omitempty"`
@@ -281,10 +314,10 @@ type Allocation struct {
 	// +kubebuilder:validation:MaxLength=63
 	Flavor string `json:"flavor,omitempty"`
 
-	// via is how it came to start: Order, or Backfill (before a higher-ranked
-	// workload, without delaying it).
+	// via is how it came to start: Order, Backfill (before a higher-ranked
+	// workload, without delaying it), or Preemption (in the place of others).
 	// +optional
-	// +kubebuilder:validation:Enum=Order;Backfill
+	// +kubebuilder:validation:Enum=Order;Backfill;Preemption
 	Via string `json:"via,omitempty"`
 
 	// startTime is when the allocation was made.
@@ -300,6 +333,11 @@ type Allocation struct {
 	// plan and reality can be compared. Absent: it was never planned.
 	// +optional
 	PlannedStartTime *metav1.Time `json:"plannedStartTime,omitempty"`
+
+	// readyTime is when the pods of this run were first all ready. Absent: they
+	// were not yet.
+	// +optional
+	ReadyTime *metav1.Time `json:"readyTime,omitempty"`
 
 	// podSets say which pod runs where.
 	// +required
@@ -346,6 +384,76 @@ type HostRun struct {
 	Pods int32 `json:"pods,omitempty"`
 }
 
+// WorkloadNotice tells a running workload that it will be ended, why, and how
+// long it has.
+type WorkloadNotice struct {
+	// cause is why: Preempted, Reclaimed, Cancelled, Drained, StartTimeout,
+	// Suspended, or Walltime.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=64
+	Cause string `json:"cause,omitempty"`
+
+	// by is who or what: the Job that takes the place (namespace/name), or the
+	// error that led to it.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	By string `json:"by,omitempty"`
+
+	// for is the QueuedWorkload (namespace/name) that takes the place. Absent:
+	// none does.
+	// +optional
+	// +kubebuilder:validation:MaxLength=317
+	For string `json:"for,omitempty"`
+
+	// time is when the notice was given.
+	// +required
+	Time metav1.Time `json:"time,omitempty"`
+
+	// until is the end of the grace: the pods are told to end then at the
+	// latest, and sooner if all of them acknowledge. Where they are told at
+	// once (no checkpoint, or term), they are killed then.
+	// +required
+	Until metav1.Time `json:"until,omitempty"`
+
+	// stopTime is when the owner was suspended, so that its pods end. Absent:
+	// they run on.
+	// +optional
+	StopTime *metav1.Time `json:"stopTime,omitempty"`
+
+	// then is what becomes of the workload when its pods are gone: Preempted or
+	// Cancelled for good, or Requeued. Absent, with the cause Walltime: the
+	// deadline ends it.
+	// +optional
+	// +kubebuilder:validation:MaxLength=32
+	Then string `json:"then,omitempty"`
+}
+
+// WorkloadNomination is a placement that is kept while those who hold it end.
+type WorkloadNomination struct {
+	// cause is what the victims are told: Preempted or Reclaimed.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=64
+	Cause string `json:"cause,omitempty"`
+
+	// since is when the victims had their notice.
+	// +required
+	Since metav1.Time `json:"since,omitempty"`
+
+	// victims are the QueuedWorkloads (namespace/name) that make room.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=10000
+	// +kubebuilder:validation:items:MaxLength=317
+	Victims []string `json:"victims,omitempty"`
+
+	// allocation is what the workload will hold; its startTime is when the last
+	// victim is gone at the latest.
+	// +required
+	Allocation Allocation `json:"allocation,omitempty"`
+}
+
 // WorkloadRun is one run that has ended.
 type WorkloadRun struct {
 	// start is when the run was admitted.
@@ -356,11 +464,17 @@ type WorkloadRun struct {
 	// +required
 	End metav1.Time `json:"end,omitempty"`
 
-	// state is how it ended: Completed, Failed, Timeout, Cancelled, Requeued.
+	// state is how it ended: Completed, Failed, Timeout, Cancelled, Preempted,
+	// Requeued.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=32
 	State string `json:"state,omitempty"`
+
+	// notice is when it was told that it is being taken back. Absent when it
+	// ended by itself.
+	// +optional
+	Notice *metav1.Time `json:"notice,omitempty"`
 
 	// cause is why it was taken back. Absent when it ended by itself.
 	// +optional

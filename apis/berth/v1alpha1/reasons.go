@@ -9,21 +9,22 @@ const (
 	ConditionPending = "Pending"
 
 	// ConditionAdmitted is True from the start until the last pod is gone.
-	// Reason: Started, Backfilled, or Requeued (False). Written by pkg/apply.
+	// Reason: Started, Backfilled, Preempting, or Requeued (False). Written by
+	// pkg/apply.
 	ConditionAdmitted = "Admitted"
 
 	// ConditionPodsReady is True while as many pods are ready as the run
-	// needs. Written by the controller of the owner's kind.
+	// needs. Written by pkg/apply.
 	ConditionPodsReady = "PodsReady"
 
 	// ConditionEvicted is True from the decision to take an allocation back
-	// until the workload starts again. Its reason is the cause. Written by
-	// pkg/apply.
+	// until the workload starts again. Its reason is the cause, its message says
+	// by whom and until when. Written by pkg/apply.
 	ConditionEvicted = "Evicted"
 
 	// ConditionFinished is True at the end, and stays. Its reason is the final
-	// state: Completed, Failed, Timeout, Cancelled. Written by the controller
-	// of the owner's kind.
+	// state: Completed, Failed, Timeout, Cancelled, Preempted. Written by
+	// pkg/apply.
 	ConditionFinished = "Finished"
 
 	// ConditionActive, on a ClusterQueue or LocalQueue, says whether work sent
@@ -35,5 +36,6 @@ const (
 const (
 	AdmittedStarted    = "Started"
 	AdmittedBackfilled = "Backfilled"
+	AdmittedPreempting = "Preempting" // in the place of others
 	AdmittedRequeued   = "Requeued"
 )

@@ -124,12 +124,13 @@ func (r *Reconciler) obey(ctx context.Context, job *batchv1.Job, workload *v1alp
 		if !ended(job) && !startedFor(job, workload) {
 			return r.recall(ctx, job, workload)
 		}
+	case mayGoOn:
 	case mustStop:
 		if !suspended && !ended(job) {
 			return r.change(ctx, job, "suspend", func(job *batchv1.Job) { framework.Job{}.Stop(job) })
 		}
 		return r.restore(ctx, job)
-	case mustWait:
+	case mustWait, mustNotRun:
 		if !suspended && !ended(job) {
 			return r.recall(ctx, job, workload)
 		}
@@ -149,7 +150,7 @@ func (r *Reconciler) recall(ctx context.Context, job *batchv1.Job, workload *v1a
 	if err := r.Reader.Get(ctx, client.ObjectKeyFromObject(workload), now); err != nil {
 		return fmt.Errorf("read the workload of Job %s/%s: %w", job.Namespace, job.Name, err)
 	}
-	if at := standing(now); at == hasEnded || at == mustRun && startedFor(job, now) {
+	if at := standing(now); at == hasEnded || (at == mustRun || at == mayGoOn) && startedFor(job, now) {
 		return nil // its event comes back here
 	}
 	return r.change(ctx, job, "suspend", func(job *batchv1.Job) { framework.Job{}.Stop(job) })
@@ -167,18 +168,26 @@ type standingKind int
 const (
 	mustWait standingKind = iota
 	mustRun
+	mayGoOn // it was noticed: what runs has its grace, what does not is not started
 	mustStop
-	hasEnded
+	mustNotRun // it was taken back for good; its Job stays suspended, never deleted
+	hasEnded   // by itself
 )
 
 func standing(workload *v1alpha1.QueuedWorkload) standingKind {
 	switch {
-	case workload == nil || convert.Finished(workload):
+	case workload == nil:
+		return hasEnded
+	case convert.EndedByUs(workload):
+		return mustNotRun
+	case convert.Finished(workload):
 		return hasEnded
 	case workload.Status.Allocation == nil:
 		return mustWait
-	case convert.Evicted(workload):
+	case convert.Stopped(workload):
 		return mustStop
+	case convert.Evicted(workload):
+		return mayGoOn
 	default:
 		return mustRun
 	}
@@ -205,6 +214,7 @@ func (r *Reconciler) start(ctx context.Context, job *batchv1.Job, workload *v1al
 	release := framework.Release{
 		Workload: workload.Name, Run: run, Queue: allocation.ClusterQueue,
 		Tolerations: tolerations, Pods: *allocation.PodSets[0].Count, Now: r.Clock.Now(),
+		LastEviction: convert.LastEviction(workload),
 	}
 	if allocation.Deadline != nil {
 		release.Deadline = allocation.Deadline.Time

@@ -34,6 +34,7 @@ func IndexByWorkload(object client.Object) []string {
 // Reconciler gives pods their hosts.
 type Reconciler struct {
 	Client  client.Client
+	Reader  client.Reader // from the API server itself, past the cache
 	Clock   clock.PassiveClock
 	Metrics *metrics.Set
 	// Observe takes what the core must hear of: a pod that may not be released.
@@ -89,6 +90,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if own := ownWorkload(pods); own != nil {
 		if workload, err = r.follow(ctx, own, workload); err != nil {
 			return ctrl.Result{}, err
+		}
+		if workload != nil && convert.Stopped(workload) {
+			return ctrl.Result{}, r.evict(ctx, own, workload)
 		}
 	}
 	if workload == nil || workload.Status.Allocation == nil || convert.Evicted(workload) || convert.Finished(workload) {

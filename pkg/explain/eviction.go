@@ -1,0 +1,51 @@
+package explain
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/berth-dev/berth/pkg/batch"
+)
+
+// Eviction says why, and by whom, an allocation is taken back, how long its
+// pods have, and what becomes of it then.
+func Eviction(e batch.Eviction) string {
+	text := Cause(e.Notice)
+	switch {
+	case e.Stopped.IsZero():
+		text += "; its pods run on until " + instant(e.Until) + " at the latest, or until all have acknowledged"
+	case e.Stopped.Before(e.Until):
+		text += "; its pods were told to end at " + instant(e.Stopped) + " and have until " + instant(e.Until)
+	default:
+		text += "; its pods were told to end at " + instant(e.Stopped)
+	}
+	if e.Final != "" {
+		return fmt.Sprintf("%s; it ends as %s when they are gone", text, e.Final)
+	}
+	return text + "; it waits again, at its old place, when they are gone"
+}
+
+// Cause says why, and by whom, a workload is ended before its time.
+func Cause(n batch.Notice) string {
+	switch n.Cause {
+	case batch.CausePreempted:
+		return "preempted by " + n.By
+	case batch.CauseReclaimed:
+		return "the quota that it borrowed is taken back by " + n.By
+	case batch.CauseCancelled:
+		return "cancelled by its user"
+	case batch.CauseDrained:
+		return "its node is drained: " + n.By
+	case batch.CauseWalltime:
+		return "its deadline comes near"
+	case batch.CauseStartTimeout:
+		return "it could not start: " + n.By
+	case batch.CauseSuspended:
+		return n.By
+	}
+	return string(n.Cause)
+}
+
+// instant is a moment as the API writes it: people hold it beside other times
+// of the same object.
+func instant(t time.Time) string { return t.UTC().Format(time.RFC3339) }
