@@ -7,7 +7,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apiserver/pkg/admission"
 
-	"github.com/berth-dev/berth/pkg/batch"
+	"github.com/berth-dev/berth/pkg/convert"
 )
 
 // TestOptionGuard: values of a job's options that mean nothing are refused
@@ -103,7 +103,7 @@ func TestWhatThePolicyAdmitsIsRead(t *testing.T) {
 		"a,term", "term,annotation", "annotation,lead=", "annotation,every=5", "exec=/x,container=", "lead=5m,annotation",
 	} {
 		refused := message(s.admit(alice, admission.Create, nil, job(free, queue("default"), annotation("berth.dev/checkpoint", value))))
-		_, _, err := batch.ParseCheckpoint(value)
+		_, _, err := convert.ParseCheckpoint(value)
 		if (refused == "") != (err == nil) {
 			t.Errorf("%q: the policy says %q, the parser %v", value, refused, err)
 		}

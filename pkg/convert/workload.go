@@ -38,7 +38,7 @@ func Workload(qw *v1alpha1.QueuedWorkload) batch.Workload {
 	if err := times(&out, &qw.Spec); err != nil {
 		out.Invalid = err.Error()
 	}
-	checkpoint, _, err := batch.ParseCheckpoint(qw.Spec.Checkpoint)
+	checkpoint, _, err := ParseCheckpoint(qw.Spec.Checkpoint)
 	if err != nil {
 		out.Invalid = err.Error()
 	}

@@ -87,7 +87,7 @@ func cancel(object client.Object) *time.Duration {
 	if !said {
 		return nil
 	}
-	grace, err := batch.ParseGrace(text)
+	grace, err := convert.ParseGrace(text)
 	if err != nil {
 		return nil
 	}

@@ -9,32 +9,7 @@ import (
 // issue assumes the decisions of a plan: they hold from now on, before the API
 // server has confirmed them.
 func (s *State) issue(plan batch.Plan) {
-	for _, d := range plan.Evict {
-		s.change(d.ID, func(_ *record, w *batch.Workload) {
-			if w.Allocation != nil && w.Eviction == nil {
-				w.Eviction, w.Notice = &d.Eviction, nil
-			}
-		})
-	}
-	for _, d := range plan.Notify {
-		s.change(d.ID, func(_ *record, w *batch.Workload) {
-			if w.Allocation != nil && w.Eviction == nil {
-				w.Notice = &d.Notice
-			}
-		})
-	}
-	for _, d := range plan.Stop {
-		s.change(d.ID, func(_ *record, w *batch.Workload) {
-			if w.Eviction != nil && w.Eviction.Stopped.IsZero() {
-				stopped := *w.Eviction
-				stopped.Stopped = d.At
-				w.Eviction = &stopped
-			}
-		})
-	}
-	for _, d := range plan.Requeue {
-		s.change(d.ID, func(r *record, w *batch.Workload) { requeue(r, w, d) })
-	}
+	s.issueTaking(plan)
 	for _, d := range plan.Finish {
 		s.change(d.ID, func(_ *record, w *batch.Workload) { w.Finished = &d.End })
 	}
@@ -79,6 +54,36 @@ func (s *State) answer(plan batch.Plan) {
 	}
 	for _, d := range plan.Remember {
 		s.change(d.ID, func(_ *record, w *batch.Workload) { w.Outcomes = d.Outcomes })
+	}
+}
+
+// issueTaking assumes what takes allocations back, in its order.
+func (s *State) issueTaking(plan batch.Plan) {
+	for _, d := range plan.Evict {
+		s.change(d.ID, func(_ *record, w *batch.Workload) {
+			if w.Allocation != nil && w.Eviction == nil {
+				w.Eviction, w.Notice = &d.Eviction, nil
+			}
+		})
+	}
+	for _, d := range plan.Notify {
+		s.change(d.ID, func(_ *record, w *batch.Workload) {
+			if w.Allocation != nil && w.Eviction == nil {
+				w.Notice = &d.Notice
+			}
+		})
+	}
+	for _, d := range plan.Stop {
+		s.change(d.ID, func(_ *record, w *batch.Workload) {
+			if w.Eviction != nil && w.Eviction.Stopped.IsZero() {
+				stopped := *w.Eviction
+				stopped.Stopped = d.At
+				w.Eviction = &stopped
+			}
+		})
+	}
+	for _, d := range plan.Requeue {
+		s.change(d.ID, func(r *record, w *batch.Workload) { requeue(r, w, d) })
 	}
 }
 

@@ -100,7 +100,6 @@ type QueuedWorkloadSpec struct {
 	// requeue says whether the workload waits again when it is evicted: Requeue,
 	// or Never, which ends it as Preempted. Left out: Requeue.
 	// +optional
-	// +kubebuilder:validation:Enum=Requeue;Never
 	Requeue RequeuePolicy `json:"requeue,omitempty"`
 
 	// checkpoint is how the workload wants to hear that it will be ended, as in

@@ -1,4 +1,4 @@
-package batch_test
+package convert_test
 
 import (
 	"strings"
@@ -9,42 +9,43 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/berth-dev/berth/pkg/batch"
+	"github.com/berth-dev/berth/pkg/convert"
 )
 
 func TestCheckpointForms(t *testing.T) {
 	t.Parallel()
-	type read struct {
+	type parsed struct {
 		Checkpoint batch.Checkpoint
-		Means      batch.Means
+		Means      convert.Means
 	}
 	for _, test := range []struct {
 		text string
-		want read
+		want parsed
 	}{
-		{"", read{}},
-		{"term", read{}},
-		{"term,every=10m", read{batch.Checkpoint{Every: 10 * time.Minute}, batch.Means{}}},
-		{"every=10m", read{batch.Checkpoint{Every: 10 * time.Minute}, batch.Means{}}},
-		{"annotation", read{batch.Checkpoint{Delivery: batch.DeliverAnnotation}, batch.Means{}}},
-		{"signal=USR1", read{batch.Checkpoint{Delivery: batch.DeliverSignal}, batch.Means{Signal: "USR1"}}},
-		{"signal=SIGUSR1, lead=5m ,container=train", read{
-			batch.Checkpoint{Delivery: batch.DeliverSignal, Lead: 5 * time.Minute}, batch.Means{Signal: "USR1", Container: "train"},
+		{"", parsed{}},
+		{"term", parsed{}},
+		{"term,every=10m", parsed{batch.Checkpoint{Every: 10 * time.Minute}, convert.Means{}}},
+		{"every=10m", parsed{batch.Checkpoint{Every: 10 * time.Minute}, convert.Means{}}},
+		{"annotation", parsed{batch.Checkpoint{Delivery: batch.DeliverAnnotation}, convert.Means{}}},
+		{"signal=USR1", parsed{batch.Checkpoint{Delivery: batch.DeliverSignal}, convert.Means{Signal: "USR1"}}},
+		{"signal=SIGUSR1, lead=5m ,container=train", parsed{
+			batch.Checkpoint{Delivery: batch.DeliverSignal, Lead: 5 * time.Minute}, convert.Means{Signal: "USR1", Container: "train"},
 		}},
-		{"http=:8080", read{batch.Checkpoint{Delivery: batch.DeliverHTTP}, batch.Means{Port: 8080, Path: "/"}}},
-		{"http=:8080/a/b?now=1,every=1h30m", read{
-			batch.Checkpoint{Delivery: batch.DeliverHTTP, Every: 90 * time.Minute}, batch.Means{Port: 8080, Path: "/a/b?now=1"},
+		{"http=:8080", parsed{batch.Checkpoint{Delivery: batch.DeliverHTTP}, convert.Means{Port: 8080, Path: "/"}}},
+		{"http=:8080/a/b?now=1,every=1h30m", parsed{
+			batch.Checkpoint{Delivery: batch.DeliverHTTP, Every: 90 * time.Minute}, convert.Means{Port: 8080, Path: "/a/b?now=1"},
 		}},
-		{"exec=/save.sh", read{batch.Checkpoint{Delivery: batch.DeliverExec}, batch.Means{Command: []string{"/save.sh"}}}},
-		{"exec=/save.sh a,b  c,lead=30s", read{
-			batch.Checkpoint{Delivery: batch.DeliverExec, Lead: 30 * time.Second}, batch.Means{Command: []string{"/save.sh", "a,b", "c"}},
+		{"exec=/save.sh", parsed{batch.Checkpoint{Delivery: batch.DeliverExec}, convert.Means{Command: []string{"/save.sh"}}}},
+		{"exec=/save.sh a,b  c,lead=30s", parsed{
+			batch.Checkpoint{Delivery: batch.DeliverExec, Lead: 30 * time.Second}, convert.Means{Command: []string{"/save.sh", "a,b", "c"}},
 		}},
-		{`exec=/bin/sh -c 'touch "/tmp/x y"; kill -USR1 $(cat /pid)' ""`, read{
-			batch.Checkpoint{Delivery: batch.DeliverExec}, batch.Means{Command: []string{"/bin/sh", "-c", `touch "/tmp/x y"; kill -USR1 $(cat /pid)`, ""}},
+		{`exec=/bin/sh -c 'touch "/tmp/x y"; kill -USR1 $(cat /pid)' ""`, parsed{
+			batch.Checkpoint{Delivery: batch.DeliverExec}, convert.Means{Command: []string{"/bin/sh", "-c", `touch "/tmp/x y"; kill -USR1 $(cat /pid)`, ""}},
 		}},
 	} {
-		var got read
+		var got parsed
 		var err error
-		if got.Checkpoint, got.Means, err = batch.ParseCheckpoint(test.text); err != nil {
+		if got.Checkpoint, got.Means, err = convert.ParseCheckpoint(test.text); err != nil {
 			t.Errorf("%q: %v", test.text, err)
 		} else if diff := cmp.Diff(test.want, got); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", test.text, diff)
@@ -69,7 +70,7 @@ func TestWhatIsNoCheckpointIsSaid(t *testing.T) {
 		{"signal=USR1,container=A", "no name of a container"},
 		{"signal=USR1,grace=5m", "is no delivery"},
 	} {
-		_, _, err := batch.ParseCheckpoint(test.text)
+		_, _, err := convert.ParseCheckpoint(test.text)
 		if err == nil || !strings.Contains(err.Error(), test.says) {
 			t.Errorf("%q: %v, want %q in it", test.text, err, test.says)
 		}
@@ -82,7 +83,7 @@ func TestAnyCheckpointIsReadOrRefused(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.StringMatching(`(term|signal=[A-Z0-9]{0,5}|exec=[/a-z '",]{0,9}|http=:[0-9/a]{0,7})?(,(lead|every|container)=[0-9a-z]{0,4}){0,3}`).Draw(t, "text")
-		c, m, err := batch.ParseCheckpoint(text)
+		c, m, err := convert.ParseCheckpoint(text)
 		if err != nil {
 			return
 		}
@@ -110,12 +111,12 @@ func TestAnyCheckpointIsReadOrRefused(t *testing.T) {
 func TestGraceOfACancel(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]time.Duration{"0": 0, "0s": 0, "2m": 2 * time.Minute, " 1h30m ": 90 * time.Minute} { //order:any each by itself
-		if got, err := batch.ParseGrace(text); err != nil || got != want {
+		if got, err := convert.ParseGrace(text); err != nil || got != want {
 			t.Errorf("%q: %v, %v", text, got, err)
 		}
 	}
 	for _, text := range []string{"", "2", "soon", "-1m"} {
-		if _, err := batch.ParseGrace(text); err == nil {
+		if _, err := convert.ParseGrace(text); err == nil {
 			t.Errorf("%q is taken", text)
 		}
 	}

@@ -1,11 +1,14 @@
-package batch
+package convert
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/berth-dev/berth/pkg/batch"
 )
 
 // Means is how a notice reaches a pod: what its author wrote beside the kind of
@@ -33,28 +36,45 @@ var (
 
 const portMax = 65535
 
+var (
+	errLeadForNobody = errors.New("lead says how long before the deadline the job is told, and with term nothing of it would hear: " +
+		"choose signal, exec, http or annotation")
+	errNoContainer = errors.New("container names where a signal or a command goes; leave it out")
+)
+
 // ParseCheckpoint reads a berth.dev/checkpoint: a delivery, and options after
 // commas. An error says what to write.
-func ParseCheckpoint(text string) (Checkpoint, Means, error) {
+func ParseCheckpoint(text string) (batch.Checkpoint, Means, error) {
+	var r reading
+	if err := r.read(text); err != nil {
+		return batch.Checkpoint{}, Means{}, fmt.Errorf("checkpoint %q: %w", text, err)
+	}
+	return r.Checkpoint, r.means, nil
+}
+
+// reading is a berth.dev/checkpoint as far as it has been read.
+type reading struct {
+	batch.Checkpoint
+	means Means
+}
+
+func (r *reading) read(text string) error {
 	delivery, options := splitCheckpoint(strings.TrimSpace(text))
-	var c Checkpoint
-	var m Means
-	if err := c.readDelivery(&m, delivery); err != nil {
-		return Checkpoint{}, Means{}, fmt.Errorf("checkpoint %q: %w; %s", text, err, checkpointForms)
+	if err := r.readDelivery(delivery); err != nil {
+		return fmt.Errorf("%w; %s", err, checkpointForms)
 	}
 	for _, option := range options {
-		if err := c.readOption(&m, option); err != nil {
-			return Checkpoint{}, Means{}, fmt.Errorf("checkpoint %q: %w; %s", text, err, checkpointForms)
+		if err := r.readOption(option); err != nil {
+			return fmt.Errorf("%w; %s", err, checkpointForms)
 		}
 	}
 	switch {
-	case c.Lead > 0 && c.Delivery == DeliverTerm:
-		return Checkpoint{}, Means{}, fmt.Errorf("checkpoint %q: lead says when the notice before the deadline is given, "+
-			"and with term nothing would hear of it: choose signal, exec, http or annotation", text)
-	case m.Container != "" && c.Delivery != DeliverSignal && c.Delivery != DeliverExec:
-		return Checkpoint{}, Means{}, fmt.Errorf("checkpoint %q: container names where a signal or a command goes; leave it out", text)
+	case r.Lead > 0 && r.Delivery == batch.DeliverTerm:
+		return errLeadForNobody
+	case r.means.Container != "" && r.Delivery != batch.DeliverSignal && r.Delivery != batch.DeliverExec:
+		return errNoContainer
 	}
-	return c, m, nil
+	return nil
 }
 
 // splitCheckpoint tells the delivery from its options. A command may have
@@ -71,30 +91,30 @@ func splitCheckpoint(text string) (delivery string, options []string) {
 	return strings.TrimSpace(strings.Join(parts[:first], ",")), options
 }
 
-func (c *Checkpoint) readDelivery(m *Means, text string) error {
+func (r *reading) readDelivery(text string) error {
 	kind, value, valued := strings.Cut(text, "=")
 	switch {
 	case text == "", text == "term":
-		c.Delivery = DeliverTerm
-	case text == string(DeliverAnnotation):
-		c.Delivery = DeliverAnnotation
-	case kind == string(DeliverSignal) && signalName.MatchString(value):
-		c.Delivery, m.Signal = DeliverSignal, strings.TrimPrefix(value, "SIG")
-	case kind == string(DeliverHTTP) && httpTarget.MatchString(value):
-		c.Delivery = DeliverHTTP
+		r.Delivery = batch.DeliverTerm
+	case text == string(batch.DeliverAnnotation):
+		r.Delivery = batch.DeliverAnnotation
+	case kind == string(batch.DeliverSignal) && signalName.MatchString(value):
+		r.Delivery, r.means.Signal = batch.DeliverSignal, strings.TrimPrefix(value, "SIG")
+	case kind == string(batch.DeliverHTTP) && httpTarget.MatchString(value):
+		r.Delivery = batch.DeliverHTTP
 		port, path, _ := strings.Cut(value[1:], "/")
-		m.Port, _ = strconv.Atoi(port) // at most five digits
-		m.Path = "/" + path
-		if m.Port > portMax {
-			return fmt.Errorf("there is no port %d", m.Port)
+		r.means.Port, _ = strconv.Atoi(port) // at most five digits
+		r.means.Path = "/" + path
+		if r.means.Port > portMax {
+			return fmt.Errorf("there is no port %d", r.means.Port)
 		}
-	case kind == string(DeliverExec) && strings.HasPrefix(value, "/"):
+	case kind == string(batch.DeliverExec) && strings.HasPrefix(value, "/"):
 		words, err := splitWords(value)
 		if err != nil {
 			return err
 		}
-		c.Delivery, m.Command = DeliverExec, words
-	case valued && kind == string(DeliverExec):
+		r.Delivery, r.means.Command = batch.DeliverExec, words
+	case valued && kind == string(batch.DeliverExec):
 		return fmt.Errorf("the command %q must begin with a path", value)
 	default:
 		return fmt.Errorf("%q is no delivery", text)
@@ -102,25 +122,25 @@ func (c *Checkpoint) readDelivery(m *Means, text string) error {
 	return nil
 }
 
-func (c *Checkpoint) readOption(m *Means, text string) error {
+func (r *reading) readOption(text string) error {
 	name, value, _ := strings.Cut(text, "=")
 	if name == "container" {
 		if !containerName.MatchString(value) {
 			return fmt.Errorf("%q is no name of a container", value)
 		}
-		m.Container = value
+		r.means.Container = value
 		return nil
 	}
-	long, err := ParseDuration(value)
+	long, err := batch.ParseDuration(value)
 	switch {
 	case err != nil:
 		return err
 	case long <= 0:
 		return fmt.Errorf("%s must be longer than 0s", name)
 	case name == "lead":
-		c.Lead = long
+		r.Lead = long
 	default:
-		c.Every = long
+		r.Every = long
 	}
 	return nil
 }
@@ -131,22 +151,22 @@ func splitWords(text string) ([]string, error) {
 	var words []string
 	var word strings.Builder
 	begun, quote := false, rune(0)
-	for _, r := range text {
+	for _, letter := range text {
 		switch {
-		case quote != 0 && r == quote:
+		case quote != 0 && letter == quote:
 			quote = 0
 		case quote != 0:
-			word.WriteRune(r)
-		case r == '\'' || r == '"':
-			quote, begun = r, true
-		case r == ' ':
+			word.WriteRune(letter)
+		case letter == '\'' || letter == '"':
+			quote, begun = letter, true
+		case letter == ' ':
 			if begun {
 				words = append(words, word.String())
 			}
 			word.Reset()
 			begun = false
 		default:
-			word.WriteRune(r)
+			word.WriteRune(letter)
 			begun = true
 		}
 	}
@@ -164,7 +184,7 @@ func ParseGrace(text string) (time.Duration, error) {
 	if strings.TrimSpace(text) == "0" {
 		return 0, nil
 	}
-	long, err := ParseDuration(strings.TrimSpace(text))
+	long, err := batch.ParseDuration(strings.TrimSpace(text))
 	if err != nil {
 		return 0, fmt.Errorf(`%w; "0" ends it at once`, err)
 	}
