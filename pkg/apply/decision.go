@@ -14,15 +14,6 @@ import (
 // pointers is set.
 type decision struct {
 	at       time.Time
-<<<<<<< HEAD
-	evict    *batch.EvictDecision
-	requeue  *batch.RequeueDecision
-	finish   *batch.FinishDecision
-	start    *batch.StartDecision
-	wait     *batch.WaitDecision
-	ready    *batch.ReadyDecision
-	remember *batch.RememberDecision
-=======
 	notify   *batch.NotifyDecision
 	evict    *batch.EvictDecision
 	stop     *batch.StopDecision
@@ -32,7 +23,7 @@ type decision struct {
 	nominate *batch.NominateDecision
 	wait     *batch.WaitDecision
 	ready    *batch.ReadyDecision
->>>>>>> 5b7cc82 (An eviction is written step by step and read back: notice, stop, nomination; a nomination stands before its victims are told; what was taken back for good never runs again; checkpoint, requeue and cancel are options, exec needs a grant)
+	remember *batch.RememberDecision
 }
 
 // decisions sorts a plan by workload, in the order in which it takes effect.
@@ -60,13 +51,11 @@ func decisions(plan batch.Plan) map[batch.WorkloadID][]decision {
 	for i := range plan.Finish {
 		add(plan.Finish[i].ID, decision{finish: &plan.Finish[i]})
 	}
-<<<<<<< HEAD
 	for i := range plan.Remember {
 		add(plan.Remember[i].ID, decision{remember: &plan.Remember[i]})
-=======
+	}
 	for i := range plan.Nominate {
 		add(plan.Nominate[i].ID, decision{nominate: &plan.Nominate[i]})
->>>>>>> 5b7cc82 (An eviction is written step by step and read back: notice, stop, nomination; a nomination stands before its victims are told; what was taken back for good never runs again; checkpoint, requeue and cancel are options, exec needs a grant)
 	}
 	for i := range plan.Wait {
 		add(plan.Wait[i].ID, decision{wait: &plan.Wait[i]})
