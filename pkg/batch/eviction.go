@@ -35,15 +35,21 @@ type Notice struct {
 	Until time.Time
 }
 
-// Words say why a run is taken back: for what waits again, and for the end of
-// what does not.
+// Words say why a run is taken back: where it is, for what waits again, and for
+// the end of what does not.
 func (n *Notice) Words() string {
 	switch n.Cause {
 	case CausePreempted:
-		return n.By + " took its place"
+		return "preempted by " + n.By
 	case CauseReclaimed:
 		return n.By + " took back quota that its queue had lent"
-	case CauseStartTimeout, CauseSuspended, CauseCancelled, CauseWalltime:
+	case CauseCancelled:
+		return "cancelled by its user"
+	case CauseDrained:
+		return "its node is drained: " + n.By
+	case CauseWalltime:
+		return "its deadline comes near"
+	case CauseStartTimeout, CauseSuspended:
 	}
 	return n.By
 }

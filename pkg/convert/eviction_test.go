@@ -172,7 +172,7 @@ func (m *memory) decide(t *rapid.T, qw *v1alpha1.QueuedWorkload, now time.Time) 
 		m.Finished = &end
 	default:
 		convert.RecordRequeue(qw, batch.RequeueDecision{Restarts: m.Restarts + 1}, now)
-		m.TakenBack = m.Eviction.By
+		m.TakenBack = m.Eviction.Words()
 		m.Restarts++
 		m.Allocation, m.Eviction, m.Notice, m.ReadySince = nil, nil, nil, time.Time{}
 	}

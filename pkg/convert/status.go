@@ -11,7 +11,6 @@ import (
 
 	"github.com/berth-dev/berth/apis/berth/v1alpha1"
 	"github.com/berth-dev/berth/pkg/batch"
-	"github.com/berth-dev/berth/pkg/explain"
 )
 
 // The functions of this file change a QueuedWorkload's status by one decision
@@ -134,7 +133,7 @@ func RecordRequeue(qw *v1alpha1.QueuedWorkload, decision batch.RequeueDecision, 
 		message += "; next try at " + decision.RequeueAfter.UTC().Format(time.RFC3339)
 	}
 	if taken.Cause != "" {
-		message += "; " + explain.Cause(taken.Notice)
+		message += "; " + taken.Words()
 	}
 	set(qw, v1alpha1.ConditionAdmitted, metav1.ConditionFalse, v1alpha1.AdmittedRequeued, message, at)
 	set(qw, v1alpha1.ConditionPodsReady, metav1.ConditionFalse, v1alpha1.AdmittedRequeued, "it has no pods", at)

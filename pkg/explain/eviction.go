@@ -10,7 +10,7 @@ import (
 // Eviction says why, and by whom, an allocation is taken back, how long its
 // pods have, and what becomes of it then.
 func Eviction(e batch.Eviction) string {
-	text := Cause(e.Notice)
+	text := e.Words()
 	switch {
 	case e.Stopped.IsZero():
 		text += "; its pods run on until " + instant(e.Until) + " at the latest, or until all have acknowledged"
@@ -23,27 +23,6 @@ func Eviction(e batch.Eviction) string {
 		return fmt.Sprintf("%s; it ends as %s when they are gone", text, e.Final)
 	}
 	return text + "; it waits again, at its old place, when they are gone"
-}
-
-// Cause says why, and by whom, a workload is ended before its time.
-func Cause(n batch.Notice) string {
-	switch n.Cause {
-	case batch.CausePreempted:
-		return "preempted by " + n.By
-	case batch.CauseReclaimed:
-		return "the quota that it borrowed is taken back by " + n.By
-	case batch.CauseCancelled:
-		return "cancelled by its user"
-	case batch.CauseDrained:
-		return "its node is drained: " + n.By
-	case batch.CauseWalltime:
-		return "its deadline comes near"
-	case batch.CauseStartTimeout:
-		return "it could not start: " + n.By
-	case batch.CauseSuspended:
-		return n.By
-	}
-	return string(n.Cause)
 }
 
 // instant is a moment as the API writes it: people hold it beside other times

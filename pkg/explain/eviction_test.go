@@ -35,18 +35,3 @@ func TestEvictionsInWords(t *testing.T) {
 		}
 	}
 }
-
-func TestEveryCauseHasWords(t *testing.T) {
-	t.Parallel()
-	seen := map[string]batch.Cause{}
-	for _, cause := range []batch.Cause{
-		batch.CausePreempted, batch.CauseReclaimed, batch.CauseStartTimeout, batch.CauseSuspended,
-		batch.CauseCancelled, batch.CauseDrained, batch.CauseWalltime,
-	} {
-		text := explain.Cause(batch.Notice{Cause: cause, By: "somebody"})
-		if other, twice := seen[text]; twice || text == string(cause) {
-			t.Errorf("%s is %q, as is %q", cause, text, other)
-		}
-		seen[text] = cause
-	}
-}

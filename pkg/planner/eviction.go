@@ -54,7 +54,7 @@ func (p *pass) delayOf(w *batch.Workload, cause batch.Cause) time.Duration {
 		return requeueDelay << min(w.Restarts, requeueDoublingMax)
 	case batch.CausePreempted, batch.CauseReclaimed:
 		return p.Policy.RequeueDelay
-	case batch.CauseSuspended, batch.CauseCancelled, batch.CauseWalltime:
+	case batch.CauseSuspended, batch.CauseCancelled, batch.CauseDrained, batch.CauseWalltime:
 	}
 	return 0
 }
