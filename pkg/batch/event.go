@@ -99,6 +99,8 @@ type (
 type Owner struct {
 	// Suspended says that the owner makes no pods now.
 	Suspended bool
+	// Paused says that the owner asks for no pods at all, now.
+	Paused bool `json:",omitempty"`
 	// Started says that the owner was released for the allocation it has.
 	Started bool
 	// Run is, with Started, the run it was released for: Workload.Restarts at

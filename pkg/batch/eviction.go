@@ -13,7 +13,8 @@ const (
 	CauseReclaimed Cause = "Reclaimed"
 	// CauseStartTimeout: pods could not be released or bound in time.
 	CauseStartTimeout Cause = "StartTimeout"
-	// CauseSuspended: somebody else suspended the owner while it ran.
+	// CauseSuspended: somebody else suspended the owner while it ran, or lets it
+	// ask for no pods.
 	CauseSuspended Cause = "Suspended"
 	// CauseCancelled: its user cancels it and grants it some time.
 	CauseCancelled Cause = "Cancelled"

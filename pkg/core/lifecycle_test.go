@@ -104,6 +104,33 @@ func TestRefusedStartIsTakenBackAtOnce(t *testing.T) {
 	h.expect(1.1, "")
 }
 
+// TestRunningWorkThatAsksForNoPodsIsPaused: it gives its nodes back and waits
+// until it asks for some, also while its record still says that it does.
+func TestRunningWorkThatAsksForNoPodsIsPaused(t *testing.T) {
+	t.Parallel()
+	h := newHand(t)
+	h.submit(job{name: "a", gpu: 8, walltime: 60})
+	h.expect(0, "start a")
+	h.owner("a", batch.Owner{Started: true, Needed: []int{1}})
+	uid := h.bound("a", 0, batch.PodReady, nil)
+	h.expect(1, "ready a true")
+	h.owner("a", batch.Owner{Started: true, Paused: true, Needed: []int{0}})
+	h.expect(2, "evict a (Suspended)")
+	if by := h.plan.Evict[0].Eviction.By; by != "its owner asks for 0 pods" {
+		t.Error(by)
+	}
+	h.owner("a", batch.Owner{Started: true, Paused: true, Suspended: true, Needed: []int{0}})
+	h.step(batch.PodGone{UID: uid})
+	h.submit(job{name: "b", gpu: 8, walltime: 5})
+	h.expect(3, "requeue a start b wait a Held 00:00:00 []")
+	if text := h.plan.Wait[0].Verdict.Message; text != "paused: its owner asks for 0 pods; it starts by itself once it asks for some" {
+		t.Error(text)
+	}
+	h.owner("b", batch.Owner{Started: true, End: &batch.End{State: batch.Completed, Time: h.now}})
+	h.owner("a", batch.Owner{Suspended: true, Needed: []int{1}})
+	h.expect(4, "finish b start a")
+}
+
 func TestSuspendedBySomebodyElseIsAnEviction(t *testing.T) {
 	t.Parallel()
 	h := newHand(t)

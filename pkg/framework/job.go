@@ -75,6 +75,7 @@ func (Job) Owner(object client.Object) batch.Owner {
 	mark, marked := restoreMark(job)
 	owner := batch.Owner{
 		Suspended: Suspended(job),
+		Paused:    job.Spec.Parallelism != nil && *job.Spec.Parallelism == 0,
 		Started:   marked,
 		Run:       mark.Run,
 		Needed:    []int{needed(job)},
@@ -330,7 +331,7 @@ func (Job) Restore(job *batchv1.Job) bool {
 		job.Spec.Template.Spec.Tolerations = m.Tolerations
 	}
 	job.Spec.ActiveDeadlineSeconds = m.ActiveDeadlineSeconds
-	if m.Parallelism != nil {
+	if paused := job.Spec.Parallelism != nil && *job.Spec.Parallelism == 0; m.Parallelism != nil && !paused {
 		job.Spec.Parallelism = m.Parallelism
 	}
 	if m.Completions != nil {

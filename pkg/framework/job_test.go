@@ -182,7 +182,7 @@ func TestOwnerOfAJob(t *testing.T) {
 		{
 			"a Job of no pods",
 			func(job *batchv1.Job) { job.Spec.Parallelism = new(int32(0)) },
-			batch.Owner{Suspended: true, Needed: []int{0}},
+			batch.Owner{Suspended: true, Paused: true, Needed: []int{0}},
 		},
 	} {
 		job := waitingJob()
@@ -191,5 +191,24 @@ func TestOwnerOfAJob(t *testing.T) {
 		if diff := cmp.Diff(test.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", test.name, diff)
 		}
+	}
+}
+
+// TestPausedJobStaysPausedWhenItIsTakenBack: an elastic Job that was made
+// smaller, and then set to no pods, gets its author's size back when it asks
+// for some again, not before.
+func TestPausedJobStaysPausedWhenItIsTakenBack(t *testing.T) {
+	t.Parallel()
+	job := waitingJob()
+	size := *job.Spec.Parallelism
+	framework.Job{}.Start(job, framework.Release{Workload: "w", Pods: size - 1})
+	if *job.Spec.Parallelism != size-1 {
+		t.Fatalf("started with %d pods, want %d", *job.Spec.Parallelism, size-1)
+	}
+	job.Spec.Parallelism = new(int32(0))
+	framework.Job{}.Stop(job)
+	framework.Job{}.Restore(job)
+	if *job.Spec.Parallelism != 0 {
+		t.Errorf("it asks for %d pods, and its author wants none", *job.Spec.Parallelism)
 	}
 }

@@ -88,6 +88,9 @@ func (p *pass) fault(s *batch.Started) (cause batch.Cause, by string) {
 	if s.Refused != "" {
 		return batch.CauseStartTimeout, s.Refused
 	}
+	if s.Suspended && s.Owner.Paused && !s.Owner.Suspended {
+		return batch.CauseSuspended, "its owner asks for 0 pods"
+	}
 	if s.Suspended {
 		return batch.CauseSuspended, "somebody suspended its owner while it ran"
 	}

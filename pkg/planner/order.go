@@ -103,7 +103,7 @@ func (p *pass) judge(w *batch.Waiting) (*claim, batch.Verdict) {
 	if depends.Reason == batch.ReasonDependencyNeverSatisfied {
 		return nil, depends
 	}
-	if v := p.ownState(workload); v.Reason != "" {
+	if v := p.ownState(w); v.Reason != "" {
 		return nil, v
 	}
 	if depends.Reason != "" {
@@ -160,7 +160,8 @@ func (p *pass) queuesOf(w *batch.Workload) (queues []*batch.Queue, missing batch
 }
 
 // ownState is what the author, or the last run, keeps the workload from.
-func (p *pass) ownState(w *batch.Workload) batch.Verdict {
+func (p *pass) ownState(waiting *batch.Waiting) batch.Verdict {
+	w := waiting.Workload
 	if w.Held && w.Array != nil && w.Array.Index == batch.WholeArray {
 		return verdictOf(batch.ReasonHeld, batch.Facts{Bound: "Array", Limit: batch.Amount(w.Array.Count)})
 	}
@@ -170,7 +171,7 @@ func (p *pass) ownState(w *batch.Workload) batch.Verdict {
 	if local, ok := p.LocalQueues[w.LocalQueue]; ok && local.Held {
 		return verdictOf(batch.ReasonHeld, batch.Facts{Bound: "LocalQueue", Text: string(w.LocalQueue)})
 	}
-	if podsOf(w.PodSets) == 0 {
+	if podsOf(w.PodSets) == 0 || waiting.Owner != nil && waiting.Owner.Paused {
 		return verdictOf(batch.ReasonHeld, batch.Facts{Bound: "Pods"})
 	}
 	if w.Begin.After(p.now) {

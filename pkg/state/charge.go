@@ -68,9 +68,10 @@ func (r *record) evicting() bool {
 	return r.workload.Eviction != nil || r.refused != "" || r.suspended()
 }
 
-// suspended says whether somebody else suspended the owner while it ran.
+// suspended says whether somebody else suspended the owner while it ran, or
+// lets it ask for no pods.
 func (r *record) suspended() bool {
-	return r.trusted && r.owner != nil && r.owner.Started && r.owner.Suspended
+	return r.trusted && r.owner != nil && r.owner.Started && (r.owner.Suspended || r.owner.Paused)
 }
 
 // makesPods says whether new pods of an evicted run may still appear.

@@ -305,6 +305,26 @@ func TestB84ZeroSizeParts(t *testing.T) {
 	}
 }
 
+// TestRunningJobIsPaused: one that is set to no pods while it runs gives its
+// nodes back, says so, and starts again when it asks for some.
+func TestRunningJobIsPaused(t *testing.T) {
+	t.Parallel()
+	team := newTeam(t, nodes(1, 8))
+	first := team.submit(job("first", pods(2), gpus(4), walltime("10m")))
+	first.mustRun()
+	first.change(func(j *batchv1.Job) { j.Spec.Parallelism = new(int32(0)) })
+	first.mustWait("Held", "paused: its owner asks for 0 pods")
+	first.podsGone(patience)
+	team.mustUse(team.name, gpu, "")
+	other := team.submit(job("other", gpus(8), walltime("10m"), runsFor(time.Second)))
+	other.mustEnd("Completed")
+	first.change(func(j *batchv1.Job) { j.Spec.Parallelism = new(int32(2)) })
+	qw := first.mustRun()
+	if len(qw.Status.Runs) != 1 || qw.Status.Runs[0].By != "its owner asks for 0 pods" {
+		t.Errorf("runs on record: %+v, want one that was paused", qw.Status.Runs)
+	}
+}
+
 // TestEditWhileItWaits: what waits is what the Job says now.
 func TestEditWhileItWaits(t *testing.T) {
 	t.Parallel()
