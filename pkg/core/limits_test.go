@@ -96,7 +96,8 @@ func TestWorkThatCannotEndInTimeIsNotStartedAndHoldsUpNobody(t *testing.T) {
 	w.until(30)
 	w.reason("missed", batch.ReasonResources, "no start is known")
 	w.until(31)
-	w.reason("missed", batch.ReasonDeadlineMissed, "must have ended by 09:30")
+	w.reason("missed", batch.ReasonDeadlineMissed, "must have ended by 09:30 and asks for 1h at least, so it had to start by 08:30",
+		"unless its author gives it a later end-before, or a shorter walltime or time-min")
 	w.until(300)
 	w.want("missed=-", "next=120")
 }
@@ -125,6 +126,33 @@ func TestEndBeforeCapsTheLimit(t *testing.T) {
 	if got := w.deadline("late"); got != 90 {
 		t.Errorf("deadline %d", got)
 	}
+}
+
+// TestEndlessWorkThatMustEndTakesAllThatIsLeft or nothing: it is not cut short
+// by a planned start, has none of its own, and says why.
+func TestEndlessWorkThatMustEndTakesAllThatIsLeft(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.nodes(2, 8)
+	w.submit(job{name: "r", gpu: 8, walltime: 30})
+	w.until(1)
+	w.submit(job{name: "gang", pods: 2, gpu: 8, walltime: 20}, job{name: "open", gpu: 8, runs: -1, edit: endBefore(90)},
+		job{name: "over", gpu: 8, runs: -1, edit: endBefore(20)})
+	w.until(1)
+	w.want("gang~30", "open=-", "open~-", "over=1")
+	w.reason("open", batch.ReasonResources, "no start is planned for what has no walltime and must have ended by 09:30", "all the time until then")
+	if got := w.deadline("over"); got != 20 {
+		t.Errorf("over may run until %d, want 20: it meets no planned start before", got)
+	}
+	w.endAs("over", batch.Timeout)
+	w.until(50)
+	w.want("gang=30", "open=50")
+	if got := w.deadline("open"); got != 90 {
+		t.Errorf("open may run until %d, want 90", got)
+	}
+	w.submit(job{name: "full", pods: 1, gpu: 8, walltime: 60}, job{name: "late", gpu: 8, runs: -1, edit: endBefore(80)})
+	w.until(80)
+	w.reason("late", batch.ReasonDeadlineMissed, "must have ended by 09:20, and that is over")
 }
 
 func TestWorkTakesNoPartBeforeItsBeginTime(t *testing.T) {

@@ -103,7 +103,7 @@ func never(reason batch.Reason, f batch.Facts) string {
 	case batch.ReasonDependencyNeverSatisfied:
 		return f.Text + "; it never starts unless the dependency is changed"
 	case batch.ReasonDeadlineMissed:
-		return fmt.Sprintf("must have ended by %s and cannot any more; it never starts unless its author changes that", Clock(f.Until, f.At))
+		return missed(f)
 	default:
 		return neverFits(f)
 	}
@@ -138,6 +138,16 @@ func gives(n int) string {
 		return "1 workload gives way"
 	}
 	return fmt.Sprintf("%d workloads give way", n)
+}
+
+// missed says by when it had to start.
+func missed(f batch.Facts) string {
+	const never = "it never starts unless its author gives it "
+	if f.Walltime == 0 {
+		return fmt.Sprintf("must have ended by %s, and that is over; %sa later end-before", Clock(f.Until, f.At), never)
+	}
+	return fmt.Sprintf("must have ended by %s and asks for %s at least, so it had to start by %s; %sa later end-before, or a shorter walltime or time-min",
+		Clock(f.Until, f.At), batch.FormatWalltime(f.Walltime), Clock(f.Until.Add(-time.Duration(f.Walltime)), f.At), never)
 }
 
 func priority(v batch.Verdict) string {
@@ -203,6 +213,10 @@ func room(f batch.Facts) string {
 func when(v batch.Verdict) string {
 	if v.PlannedStart.IsZero() && v.Facts.Window > 0 {
 		return fmt.Sprintf("its planned start is more than %s away and not shown yet", batch.FormatDuration(v.Facts.Window))
+	}
+	if v.PlannedStart.IsZero() && !v.Facts.Until.IsZero() && v.Facts.Walltime == batch.Unlimited {
+		return fmt.Sprintf("no start is planned for what has no walltime and must have ended by %s, it starts by itself when it can have all the time until then",
+			Clock(v.Facts.Until, v.Facts.At))
 	}
 	if v.PlannedStart.IsZero() && !v.Facts.Until.IsZero() {
 		return fmt.Sprintf("no start is known after which it could end by %s, it starts by itself when enough running work has ended before",

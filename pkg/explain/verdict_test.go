@@ -159,7 +159,20 @@ func TestVerdictsInWords(t *testing.T) {
 			"asks for a walltime of UNLIMITED; ClusterQueue main allows 1d12h at most; it never starts unless one of them is changed",
 		},
 		{"not before", batch.Verdict{Reason: batch.ReasonBeginTime, Facts: batch.Facts{Until: start}}, "may not begin before 14:20; it starts by itself from then on"},
-		{"too late", batch.Verdict{Reason: batch.ReasonDeadlineMissed, Facts: batch.Facts{Until: start}}, "must have ended by 14:20 and cannot any more; it never starts unless its author changes that"},
+		{"too late", batch.Verdict{Reason: batch.ReasonDeadlineMissed, Facts: batch.Facts{Until: start}}, "must have ended by 14:20, and that is over; it never starts unless its author gives it a later end-before"},
+		{
+			"too long to end in time",
+			batch.Verdict{Reason: batch.ReasonDeadlineMissed, Facts: batch.Facts{Until: start, At: start, Walltime: batch.Walltime(3 * time.Hour)}},
+			"must have ended by 14:20 and asks for 3h at least, so it had to start by 11:20; it never starts unless its author gives it a later end-before, or a shorter walltime or time-min",
+		},
+		{
+			"endless, and must have ended",
+			batch.Verdict{Reason: batch.ReasonResources, Facts: batch.Facts{
+				Asked: []batch.Ask{{Pods: 1, Requests: batch.Resources{batch.ResourceGPU: 8}}}, Resource: batch.ResourceGPU, Limit: 8,
+				Until: start, At: start, Walltime: batch.Unlimited,
+			}},
+			"asks 1 × 8 nvidia.com/gpu; 0 of 8 nvidia.com/gpu free; no start is planned for what has no walltime and must have ended by 14:20, it starts by itself when it can have all the time until then",
+		},
 		{
 			"pods of which the slots run out",
 			batch.Verdict{Reason: batch.ReasonNeverFits, Facts: batch.Facts{

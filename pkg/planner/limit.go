@@ -24,15 +24,24 @@ func (p *pass) limits(c *contender) batch.Verdict {
 	if w.EndBefore.IsZero() {
 		return batch.Verdict{}
 	}
-	c.key.last = timeline.Time(w.EndBefore.Unix())
-	if c.key.least == timeline.Forever {
-		c.key.least = 1 // it takes what is left
+	return p.endBefore(c, w.EndBefore)
+}
+
+// endBefore sets by when a claim must have ended, or says that it cannot. One
+// without a limit takes all that is left until then, as endless work does: no
+// less, only because a planned start is in the way.
+func (p *pass) endBefore(c *contender, at time.Time) batch.Verdict {
+	c.key.last = timeline.Time(at.Unix())
+	latest, needs := c.key.last-1, batch.Walltime(0)
+	if c.key.least != timeline.Forever {
+		latest = c.key.last - timeline.Time(c.key.least)
+		needs = batch.Walltime(time.Duration(c.key.least) * time.Second)
 	}
-	latest := c.key.last - timeline.Time(c.key.least)
 	if p.from > latest {
-		return verdictOf(batch.ReasonDeadlineMissed, batch.Facts{
-			Until: w.EndBefore, Walltime: batch.Walltime(time.Duration(c.key.least) * time.Second),
-		})
+		return verdictOf(batch.ReasonDeadlineMissed, batch.Facts{Until: at, Walltime: needs})
+	}
+	if c.key.least == timeline.Forever {
+		c.key.least = timeline.Long(c.key.last - p.from)
 	}
 	p.wake(timeOf(latest + 1))
 	return batch.Verdict{}

@@ -91,6 +91,9 @@ func (v *verdicts) verdict(c *contender, at place) batch.Verdict {
 	}
 	if c.at == nil && verdict.Reason.TakesPart() {
 		verdict.Facts.Until = c.workload().EndBefore
+		if c.long == timeline.Forever {
+			verdict.Facts.Walltime = batch.Unlimited
+		}
 	}
 	return verdict
 }
