@@ -121,6 +121,7 @@ func (s *State) Summaries() map[batch.QueueName]batch.QueueSummary {
 		sums[name] = batch.QueueSummary{}
 	}
 	for _, r := range s.records { //order:any sums
+		r.addUses(sums)
 		if r.workload == nil {
 			r.summarizePods(sums)
 			continue
@@ -155,35 +156,33 @@ func (s *State) summarize(sums map[batch.QueueName]batch.QueueSummary, r *record
 	}
 	q := sums[w.Allocation.Queue]
 	q.Running++
-	for _, charges := range r.charges { //order:any sums
-		for _, c := range charges {
-			if q.Used == nil {
-				q.Used = map[batch.FlavorName]batch.Resources{}
-			}
-			q.Used[w.Allocation.Flavor] = q.Used[w.Allocation.Flavor].Plus(c.Requests)
-		}
-	}
 	sums[w.Allocation.Queue] = q
 }
 
-// summarizePods counts what the pods of a workload that is gone still hold: a
-// Job that was deleted is charged until its last pod has ended.
+// summarizePods counts a workload that is gone where its pods still run: a Job
+// that was deleted is charged until its last pod has ended.
 func (r *record) summarizePods(sums map[batch.QueueName]batch.QueueSummary) {
 	counted := map[batch.QueueName]bool{}
 	for _, p := range r.livePods() {
-		if p.Queue == "" {
+		if p.Queue == "" || counted[p.Queue] {
 			continue
 		}
+		counted[p.Queue] = true
 		q := sums[p.Queue]
-		if !counted[p.Queue] {
-			counted[p.Queue] = true
-			q.Running++
-		}
+		q.Running++
+		sums[p.Queue] = q
+	}
+}
+
+// addUses adds what a record takes of its queue, as quotas count it.
+func (r *record) addUses(sums map[batch.QueueName]batch.QueueSummary) {
+	for _, u := range r.quotaUses() {
+		q := sums[u.Queue]
 		if q.Used == nil {
 			q.Used = map[batch.FlavorName]batch.Resources{}
 		}
-		q.Used[p.Flavor] = q.Used[p.Flavor].Plus(p.Requests)
-		sums[p.Queue] = q
+		q.Used[u.Flavor] = q.Used[u.Flavor].Plus(u.Requests)
+		sums[u.Queue] = q
 	}
 }
 
