@@ -1,9 +1,10 @@
 package convert
 
 import (
+	"k8s.io/apimachinery/pkg/api/resource"
+
 	"github.com/berth-dev/berth/apis/berth/v1alpha1"
 	"github.com/berth-dev/berth/pkg/batch"
-	"k8s.io/apimachinery/pkg/api/resource"
 )
 
 // Cohort converts a Cohort.

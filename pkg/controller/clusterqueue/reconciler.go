@@ -130,10 +130,13 @@ func (r *Reconciler) missingCohort(ctx context.Context, queue *v1alpha1.ClusterQ
 		return false, nil
 	}
 	err := r.Client.Get(ctx, types.NamespacedName{Name: name}, &v1alpha1.Cohort{})
-	if client.IgnoreNotFound(err) != nil {
+	switch {
+	case apierrors.IsNotFound(err):
+		return true, nil
+	case err != nil:
 		return false, fmt.Errorf("read Cohort %s: %w", name, err)
 	}
-	return err != nil, nil
+	return false, nil
 }
 
 // noFlavor stands for the flavor of a queue that has none.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -119,11 +120,11 @@ func (r *Reconciler) orphan(ctx context.Context, cohort *v1alpha1.Cohort) (paren
 		return complete, nil
 	}
 	err := r.Client.Get(ctx, types.NamespacedName{Name: name}, &v1alpha1.Cohort{})
-	if client.IgnoreNotFound(err) != nil {
-		return complete, fmt.Errorf("read Cohort %s: %w", name, err)
-	}
-	if err != nil {
+	switch {
+	case apierrors.IsNotFound(err):
 		return parentMissing, nil
+	case err != nil:
+		return complete, fmt.Errorf("read Cohort %s: %w", name, err)
 	}
 	return complete, nil
 }
