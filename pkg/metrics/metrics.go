@@ -21,11 +21,13 @@ type Set struct {
 	evictions  *prometheus.CounterVec
 	writes     *prometheus.CounterVec
 	releases   prometheus.Histogram
+	usage      usage
 }
 
 // New makes the metrics and registers them with controller-runtime's registry.
 func New() *Set {
 	s := &Set{
+		usage: newUsage(),
 		pending: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "berth_pending_workloads",
 			Help: "Workloads that wait, by ClusterQueue. If it grows while nodes are idle, look at the reasons: kubectl get qw -A -o wide.",
@@ -62,6 +64,7 @@ func New() *Set {
 		}),
 	}
 	ctrlmetrics.Registry.MustRegister(s.pending, s.running, s.planning, s.lastPlan, s.admissions, s.evictions, s.writes, s.releases)
+	ctrlmetrics.Registry.MustRegister(s.usage.all()...)
 	return s
 }
 
@@ -82,6 +85,7 @@ func (s *Set) Planned(took time.Duration, at time.Time, plan batch.Plan, queues 
 		s.pending.WithLabelValues(string(name)).Set(float64(queue.Pending))
 		s.running.WithLabelValues(string(name)).Set(float64(queue.Running))
 	}
+	s.usage.set(queues)
 }
 
 // The results of a write.

@@ -190,8 +190,10 @@ func (p *pass) stick(c *contender) {
 	if len(c.records) > 1 || p.turns() != nil || slices.ContainsFunc(c.options, func(o option) bool { return len(o.sets) != 1 }) {
 		return
 	}
-	c.stuck = stuck{known: true, placed: c.placed(), place: c.place, read: len(p.gainsOf(c)),
-		freed: len(p.freed), unpaid: p.unpaid(c)}
+	c.stuck = stuck{
+		known: true, placed: c.placed(), place: c.place, read: len(p.gainsOf(c)),
+		freed: len(p.freed), unpaid: p.unpaid(c),
+	}
 }
 
 // sticks says whether there is still no earlier start for a contender.
