@@ -15,6 +15,7 @@ import (
 
 // build is one filling of a cache folder.
 type build struct {
+	set    set
 	module string // folder of test/kube
 	dir    string // where the programs shall be
 	temp   string // where they are put first
@@ -24,12 +25,8 @@ type build struct {
 
 func (b build) run(ctx context.Context) error {
 	start := time.Now()
-	fmt.Fprintf(b.log, `Building a Kubernetes control plane from source, once for this machine: etcd, the API server,
-controller manager, scheduler, kubectl and kwok, about 2,800 Go packages. This takes about 8 minutes
-on 2 cores, less on more, and half a minute if Go's build cache has them. Kept in
-  %s
-`, b.dir)
-	all := steps()
+	fmt.Fprintf(b.log, "%s Kept in\n  %s\n", b.set.intro, b.dir)
+	all := b.set.steps
 	fmt.Fprintf(b.log, "[1/%d] sources, from the Go module cache or proxy\n", len(all)+1)
 	if err := b.sources(ctx); err != nil {
 		return fmt.Errorf("get the sources: %w", err)
@@ -40,7 +37,7 @@ on 2 cores, less on more, and half a minute if Go's build cache has them. Kept i
 			return fmt.Errorf("build %s: %w", s.title, err)
 		}
 	}
-	fmt.Fprintf(b.log, "Built all servers in %s.\n", time.Since(start).Round(time.Second))
+	fmt.Fprintf(b.log, "Built in %s.\n", time.Since(start).Round(time.Second))
 	return nil
 }
 
@@ -48,7 +45,7 @@ on 2 cores, less on more, and half a minute if Go's build cache has them. Kept i
 // them, so that a missing network is told before minutes are spent.
 func (b build) sources(ctx context.Context) error {
 	var packages []string
-	for _, s := range steps() {
+	for _, s := range b.set.steps {
 		packages = append(packages, s.packages...)
 	}
 	return b.follow(ctx, unitModules, 0, listArgs(packages)...)

@@ -32,9 +32,20 @@ func CacheDir() (string, error) {
 	return filepath.Join(dir, "berth"), nil
 }
 
-// Ensure returns the folder that holds all programs, building them first if
-// the cache lacks them. Progress goes to log.
+// Ensure returns the folder that holds all programs of a control plane,
+// building them first if the cache lacks them. Progress goes to log.
 func Ensure(ctx context.Context, log io.Writer) (string, error) {
+	return controlPlane().ensure(ctx, log)
+}
+
+// EnsureKubelet returns the path of a kubelet of the control plane's version,
+// building it first if the cache lacks it. Progress goes to log.
+func EnsureKubelet(ctx context.Context, log io.Writer) (string, error) {
+	dir, err := node().ensure(ctx, log)
+	return filepath.Join(dir, kubeletProgram), err
+}
+
+func (s set) ensure(ctx context.Context, log io.Writer) (string, error) {
 	cache, err := CacheDir()
 	if err != nil {
 		return "", err
@@ -42,32 +53,32 @@ func Ensure(ctx context.Context, log io.Writer) (string, error) {
 	module := findModule()
 	if module == "" {
 		// A program that was copied somewhere uses what a checkout has built.
-		if dir := newest(cache); dir != "" {
+		if dir := s.newest(cache); dir != "" {
 			return dir, nil
 		}
-		return "", fmt.Errorf("the servers (Kubernetes %s, etcd %s, kwok %s) are not built yet, and %s, which pins their sources, is neither beside this program nor above the working directory: run this once from a checkout of Berth; built servers are kept in %s",
-			KubernetesVersion, EtcdVersion, KwokVersion, modulePath, cache)
+		return "", fmt.Errorf("not built yet: %s; and %s, which pins the sources, is neither beside this program nor above the working directory: run this once from a checkout of Berth; built servers are kept in %s",
+			s.name, modulePath, cache)
 	}
 	version, err := goVersion(ctx, module)
 	if err != nil {
-		if dir := newest(cache); dir != "" {
+		if dir := s.newest(cache); dir != "" {
 			return dir, nil
 		}
 		return "", err
 	}
-	name, err := key(module, version)
+	name, err := s.key(module, version)
 	if err != nil {
 		return "", err
 	}
 	dir := filepath.Join(cache, name)
-	if complete(dir) {
+	if s.complete(dir) {
 		return dir, nil
 	}
-	return dir, buildOnce(ctx, build{module: module, dir: dir, log: log})
+	return dir, build{set: s, module: module, dir: dir, log: log}.once(ctx)
 }
 
 // newest is the youngest complete build of our versions, empty if there is none.
-func newest(cache string) string {
+func (s set) newest(cache string) string {
 	entries, err := os.ReadDir(cache)
 	if err != nil {
 		return ""
@@ -76,7 +87,7 @@ func newest(cache string) string {
 	var foundAt time.Time
 	for _, entry := range entries {
 		dir := filepath.Join(cache, entry.Name())
-		if !strings.HasPrefix(entry.Name(), keyPrefix()) || strings.HasSuffix(entry.Name(), partial) || !complete(dir) {
+		if !strings.HasPrefix(entry.Name(), s.prefix) || strings.HasSuffix(entry.Name(), partial) || !s.complete(dir) {
 			continue
 		}
 		if info, err := entry.Info(); err == nil && info.ModTime().After(foundAt) {
@@ -120,9 +131,9 @@ func parents(dir string) []string {
 // partial ends the name of a folder that is being filled.
 const partial = ".partial"
 
-// buildOnce builds under a lock, so that of several that want the same servers
-// one builds and the others wait for it.
-func buildOnce(ctx context.Context, b build) error {
+// once builds under a lock, so that of several that want the same servers one
+// builds and the others wait for it.
+func (b build) once(ctx context.Context) error {
 	if err := os.MkdirAll(filepath.Dir(b.dir), 0o755); err != nil {
 		return fmt.Errorf("make the cache folder: %w", err)
 	}
@@ -134,7 +145,7 @@ func buildOnce(ctx context.Context, b build) error {
 	if err := awaitLock(ctx, lock, b.log); err != nil {
 		return err
 	}
-	if complete(b.dir) {
+	if b.set.complete(b.dir) {
 		return nil
 	}
 	temp := b.dir + partial

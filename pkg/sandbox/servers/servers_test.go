@@ -51,7 +51,7 @@ func TestTheKeyChangesWithWhatIsBuilt(t *testing.T) {
 		dir := t.TempDir()
 		write(t, filepath.Join(dir, "go.mod"), mod)
 		write(t, filepath.Join(dir, "go.sum"), sum)
-		name, err := key(dir, version)
+		name, err := controlPlane().key(dir, version)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -66,8 +66,8 @@ func TestTheKeyChangesWithWhatIsBuilt(t *testing.T) {
 			t.Errorf("different files gave one key, %s", base)
 		}
 	}
-	if !strings.HasPrefix(base, keyPrefix()) {
-		t.Errorf("key %s does not begin with %s", base, keyPrefix())
+	if !strings.HasPrefix(base, controlPlane().prefix) {
+		t.Errorf("key %s does not begin with %s", base, controlPlane().prefix)
 	}
 }
 
@@ -151,16 +151,47 @@ func TestSeveralThatWantTheServersBuildThemOnce(t *testing.T) {
 	}
 	wait.Wait()
 	for _, dir := range dirs {
-		if dir != dirs[0] || !complete(dir) {
-			t.Errorf("got %q, complete: %v; the first got %q", dir, complete(dir), dirs[0])
+		if dir != dirs[0] || !controlPlane().complete(dir) {
+			t.Errorf("got %q, complete: %v; the first got %q", dir, controlPlane().complete(dir), dirs[0])
 		}
 	}
 	raw, err := os.ReadFile(calls)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := strings.Count(string(raw), "build"), len(steps()); got != want {
+	if got, want := strings.Count(string(raw), "build"), len(controlPlane().steps); got != want {
 		t.Errorf("%d builds, want %d", got, want)
+	}
+}
+
+// Who wants a sandbox does not wait for a kubelet, nor the other way round.
+func TestAKubeletIsBuiltOnlyWhenItIsAskedFor(t *testing.T) {
+	calls := fakeGo(t, makesAll)
+	plane, err := Ensure(t.Context(), &bytes.Buffer{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(plane, kubeletProgram)); !os.IsNotExist(err) {
+		t.Errorf("the control plane came with a kubelet (%v)", err)
+	}
+	if err := os.Remove(calls); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // the second time it is in the cache
+		path, err := EnsureKubelet(t.Context(), &bytes.Buffer{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info, err := os.Stat(path); err != nil || info.Mode()&0o111 == 0 || filepath.Dir(path) == plane {
+			t.Errorf("no program of its own in %s (%v)", path, err)
+		}
+	}
+	raw, err := os.ReadFile(calls)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff("build\n", string(raw)); diff != "" {
+		t.Errorf("builds (-want +got)\n%s", diff)
 	}
 }
 
@@ -188,7 +219,7 @@ func TestAFailedBuildShowsTheEndOfItsOutputAndLeavesNothing(t *testing.T) {
 
 func TestWhatAKilledBuildLeftIsBuiltAnew(t *testing.T) {
 	fakeGo(t, makesAll)
-	name, err := key(module, "go1.99")
+	name, err := controlPlane().key(module, "go1.99")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -218,9 +249,9 @@ func TestWithoutGoTheCacheIsUsedOrGoIsAskedFor(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "install Go") {
 		t.Errorf("got %v", err)
 	}
-	for i, name := range []string{keyPrefix() + "go1_a", keyPrefix() + "go1_b", "kubernetes-v1.0.0_x", keyPrefix() + "go1_c" + partial} {
+	for i, name := range []string{controlPlane().prefix + "go1_a", controlPlane().prefix + "go1_b", "kubernetes-v1.0.0_x", controlPlane().prefix + "go1_c" + partial} {
 		dir := filepath.Join(cache, name)
-		for _, program := range Programs() {
+		for _, program := range controlPlane().programs() {
 			if err := os.MkdirAll(dir, 0o755); err != nil {
 				t.Fatal(err)
 			}
@@ -238,7 +269,7 @@ func TestWithoutGoTheCacheIsUsedOrGoIsAskedFor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := filepath.Join(cache, keyPrefix()+"go1_b"); got != want {
+	if want := filepath.Join(cache, controlPlane().prefix+"go1_b"); got != want {
 		t.Errorf("got %s, want the youngest complete one of our versions, %s", got, want)
 	}
 }
