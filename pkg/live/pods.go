@@ -10,9 +10,15 @@ import (
 	"github.com/berth-dev/berth/pkg/framework"
 )
 
-// forcedKill is how long a node takes to end a pod that was deleted without
-// grace: a kubelet's minimum of two seconds, and what it takes to notice.
-const forcedKill = 4 * time.Second
+const (
+	// lateness is how much later than the API says a node kills a pod: a
+	// deletion's time has whole seconds, rounded down, and a kubelet counts the
+	// grace from when it comes to that pod.
+	lateness = 3 * time.Second
+	// forcedKill is how long a node takes to end a pod that was deleted without
+	// grace: a kubelet's minimum of two seconds, and what it takes to notice.
+	forcedKill = 2*time.Second + lateness
+)
 
 // deadline is when a pod that is being deleted is gone by its first deletion.
 type deadline struct{ at time.Time }
@@ -53,7 +59,7 @@ func (i *Intake) podGone(pod *corev1.Pod) {
 // stillThereUntil is when the processes of a pod whose object is gone have
 // ended at the latest. A node reports a pod's end before its object goes; an
 // object that vanishes without one was removed by force, and its processes
-// live on to the deadline that the first deletion set.
+// live on to the deadline that the first deletion set, and a little longer.
 func (i *Intake) stillThereUntil(pod *corev1.Pod) time.Time {
 	i.mu.Lock()
 	known, deleting := i.deadlines[batch.PodUID(pod.UID)]
@@ -63,8 +69,8 @@ func (i *Intake) stillThereUntil(pod *corev1.Pod) time.Time {
 		return time.Time{}
 	}
 	now := i.clock.Now()
-	if deleting && known.at.After(now) {
-		return known.at.UTC()
+	if dead := known.at.Add(lateness); deleting && dead.After(now) {
+		return dead.UTC()
 	}
 	if !deleting || pod.DeletionGracePeriodSeconds == nil || *pod.DeletionGracePeriodSeconds == 0 {
 		return now.Add(forcedKill).UTC()
