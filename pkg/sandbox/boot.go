@@ -48,7 +48,7 @@ func (b *builder) bootOnce(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	b.plane = &plane{dir: b.folder.path, ports: ports}
+	b.plane = &plane{dir: b.folder.path, ports: ports, nodeTimeout: b.options.NodeTimeout}
 	if err := b.plane.writeFiles(); err != nil {
 		return fmt.Errorf("write the sandbox's files: %w", err)
 	}

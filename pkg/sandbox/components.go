@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"path/filepath"
+	"time"
 )
 
 // Names of the components, as `status` and `logs` know them.
@@ -42,8 +43,9 @@ func choosePorts() (ports, error) {
 // plane is a control plane that is about to start: where its files are and
 // which ports it has.
 type plane struct {
-	dir   string
-	ports ports
+	dir         string
+	ports       ports
+	nodeTimeout time.Duration
 }
 
 func (p *plane) pki(name string) string        { return filepath.Join(p.dir, pkiFolder, name) }
@@ -144,7 +146,7 @@ func (p *plane) controllerManagerArgs() []string {
 		"--kube-api-burst=4000",
 		// Simulated nodes send no heartbeats: with the default of 50 s all of
 		// them would be lost after a minute.
-		"--node-monitor-grace-period=24h",
+		"--node-monitor-grace-period="+p.nodeTimeout.String(),
 	)
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"time"
 
 	"github.com/berth-dev/berth/pkg/sandbox/simulate"
 )
@@ -36,6 +37,10 @@ type Options struct {
 	Queues Queues
 	// Berth says how much of Berth is set up.
 	Berth Berth
+	// NodeTimeout is how long a node may give no sign of life until it is taken
+	// for lost. Zero: a day, because simulated nodes give none. Shorter is for
+	// a sandbox whose nodes are all real.
+	NodeTimeout time.Duration
 	// ControllerPath is the controller's program. Empty: berth-controller
 	// beside this program, or in bin/ of the checkout around the working
 	// directory.
@@ -65,6 +70,9 @@ const (
 	WithoutBerth      Berth = "None"         // plain Kubernetes with simulated nodes
 )
 
+// noNodeTimeout is a NodeTimeout that no sandbox lives to see.
+const noNodeTimeout = 24 * time.Hour
+
 // DefaultNodeGroup is n nodes with g GPUs each in the default topology.
 func DefaultNodeGroup(n, g int) NodeGroup {
 	racks := min(DefaultRacks, n)
@@ -84,6 +92,9 @@ func (o Options) filled() Options {
 	}
 	if o.NodeGroups == nil {
 		o.NodeGroups = []NodeGroup{DefaultNodeGroup(DefaultNodes, DefaultGPUs)}
+	}
+	if o.NodeTimeout == 0 {
+		o.NodeTimeout = noNodeTimeout
 	}
 	if o.Log == nil {
 		o.Log = io.Discard
