@@ -14,10 +14,10 @@ IMAGE   ?= ghcr.io/berth-dev/berth-controller:$(VERSION)
 TOOL := go tool -modfile=tools/go.mod
 LINT := $(TOOL) golangci-lint-kube-api-linter
 
-# The tests that need a real control plane are those in test/; TESTFLAGS=-v
-# prints each test's name.
+# The tests that need a real control plane are those in test/; those that need
+# real nodes too are test/kubelet. TESTFLAGS=-v prints each test's name.
 TESTFLAGS ?=
-PURE_AND_UNIT = $(shell go list ./... | grep -Ev '/test/(e2e|integration|perf)(/|$$)')
+PURE_AND_UNIT = $(shell go list ./... | grep -Ev '/test/((e2e|integration|perf)(/|$$)|kubelet$$)')
 ON_A_SERVER   = $(shell go list ./... | grep -E '/test/(e2e|integration)(/|$$)')
 
 phase = @printf '\n==> %s\n' '$(1)'
@@ -69,8 +69,15 @@ e2e: servers ## Run the tests on the real control plane.
 	@packages='$(ON_A_SERVER)'; test -z "$$packages" || \
 		{ set -x; go test $(TESTFLAGS) -count=1 -p 1 -timeout 40m $$packages; }
 
+# In the package's own folder go test prints what it has to say also when it
+# passes: why it was skipped, say.
+.PHONY: e2e-kubelet
+e2e-kubelet: ## Run the tests on nodes with a real kubelet (root, control groups v1, apt-get; else skipped, with the reason).
+	$(call phase,test: on real nodes: kubelet and containers)
+	go -C test/kubelet test $(TESTFLAGS) -count=1 -timeout 20m
+
 .PHONY: test
-test: build test-unit e2e ## Do all set-up and run all tests, those on the real control plane included.
+test: build test-unit e2e e2e-kubelet ## Do all set-up and run all tests, those on the real control plane and on real nodes included.
 
 .PHONY: demo
 demo: build ## Show Berth at work: a cluster on this machine, two queues, a mix of jobs, a summary.

@@ -1,0 +1,9 @@
+// Package kubelet tests what only a real kubelet can show: which signal comes
+// when, who is killed and at which second, and that a GPU is given to nobody
+// while a process still has it. Its pods are started by a container runtime and
+// run test/kubelet/trap, which writes down what happens to it.
+//
+// The nodes run in a cell (test/kubelet/cell), so that the machine is left as
+// it was. It needs root, the control groups of version 1, and Debian's packages;
+// where that is missing, every test is skipped and says why.
+package kubelet

@@ -1,0 +1,225 @@
+//go:build linux
+
+package kubelet
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/berth-dev/berth/apis/berth/v1alpha1"
+	"github.com/berth-dev/berth/test/kubelet/evidence"
+	"github.com/berth-dev/berth/test/kubelet/node"
+)
+
+const (
+	// teamLabel says who may use a node.
+	teamLabel = "kubelet/team"
+	everybody = "everybody"
+	queueName = "queue"
+
+	// patience is for what has no bound of its own.
+	patience = 60 * time.Second
+	poll     = 50 * time.Millisecond
+
+	firstNode = 2
+)
+
+var (
+	nodeNumbers atomic.Int32 // the last number that was given away
+	teams       atomic.Int32
+)
+
+func init() { nodeNumbers.Store(firstNode - 1) }
+
+// team is a namespace with a LocalQueue and a ClusterQueue, and a resource of
+// its own, of which each of its nodes has 8: so that tests share nodes, and yet
+// have them for themselves.
+type team struct {
+	*cluster
+	t        *testing.T
+	name     string
+	resource corev1.ResourceName
+	nodes    []*node.Node
+}
+
+const unitsPerNode = 8
+
+// newTeam makes a team on the nodes that all share.
+func newTeam(t *testing.T) *team {
+	t.Helper()
+	if unable != "" {
+		t.Skip(unable)
+	}
+	return newTeamOn(t, shared.nodes, everybody, "")
+}
+
+// newTeamWithNodes makes a team with nodes of its own, which it may break.
+func newTeamWithNodes(t *testing.T, n int) *team {
+	t.Helper()
+	if unable != "" {
+		t.Skip(unable)
+	}
+	label := fmt.Sprint("own-", teams.Add(1))
+	nodes, err := shared.startNodes(t.Context(), n, map[string]string{teamLabel: label})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return newTeamOn(t, nodes, label, "")
+}
+
+func newTeamOn(t *testing.T, nodes []*node.Node, label string, resource corev1.ResourceName) *team {
+	t.Helper()
+	team := &team{cluster: shared, t: t, name: fmt.Sprintf("%s-%d", slug(t.Name()), teams.Add(1)), nodes: nodes, resource: resource}
+	if team.resource == "" {
+		team.resource = corev1.ResourceName("gpu.test/" + team.name)
+	}
+	t.Cleanup(team.leave)
+	for _, n := range nodes {
+		if err := n.SetCapacity(t.Context(), team.resource, fmt.Sprint(unitsPerNode)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	team.create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: team.name}})
+	team.create(&v1alpha1.ResourceFlavor{
+		ObjectMeta: metav1.ObjectMeta{Name: team.name},
+		Spec:       v1alpha1.ResourceFlavorSpec{NodeSelector: &metav1.LabelSelector{MatchLabels: map[string]string{teamLabel: label}}},
+	})
+	team.create(&v1alpha1.ClusterQueue{
+		ObjectMeta: metav1.ObjectMeta{Name: team.name},
+		Spec:       v1alpha1.ClusterQueueSpec{Flavors: []v1alpha1.QueueFlavor{{Name: team.name}}},
+	})
+	team.create(&v1alpha1.LocalQueue{
+		ObjectMeta: metav1.ObjectMeta{Namespace: team.name, Name: queueName},
+		Spec:       v1alpha1.LocalQueueSpec{ClusterQueueNames: []string{team.name}},
+	})
+	team.letPodsAcknowledge()
+	return team
+}
+
+// letPodsAcknowledge gives the namespace's pods the right to annotate
+// themselves.
+func (t *team) letPodsAcknowledge() {
+	t.t.Helper()
+	t.create(&rbacv1.Role{
+		ObjectMeta: metav1.ObjectMeta{Namespace: t.name, Name: "acknowledge"},
+		Rules:      []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"patch"}}},
+	})
+	t.create(&rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Namespace: t.name, Name: "acknowledge"},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "acknowledge"},
+		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: t.name, Name: "default"}},
+	})
+}
+
+var notInNames = regexp.MustCompile(`[^a-z0-9]+`)
+
+// slug is a test's name as part of the name of a namespace.
+func slug(name string) string {
+	text := strings.Trim(notInNames.ReplaceAllString(strings.ToLower(strings.TrimPrefix(name, "Test")), "-"), "-")
+	return strings.Trim(text[max(0, len(text)-40):], "-")
+}
+
+func (t *team) create(object client.Object) {
+	t.t.Helper()
+	if err := t.client.Create(t.t.Context(), object); err != nil {
+		t.t.Fatalf("create %T %s: %v", object, object.GetName(), err)
+	}
+}
+
+func (t *team) remove(object client.Object) {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second) // the test's own has ended
+	defer cancel()
+	if err := t.client.Delete(ctx, object); client.IgnoreNotFound(err) != nil {
+		t.t.Errorf("remove %T %s: %v", object, object.GetName(), err)
+	}
+}
+
+// leave tells what is there if the test has failed, and takes away what runs.
+func (t *team) leave() {
+	if t.t.Failed() {
+		t.tell()
+	}
+	t.remove(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: t.name}})
+	t.remove(&v1alpha1.ClusterQueue{ObjectMeta: metav1.ObjectMeta{Name: t.name}})
+	t.remove(&v1alpha1.ResourceFlavor{ObjectMeta: metav1.ObjectMeta{Name: t.name}})
+}
+
+// tell logs what a person would look at.
+func (t *team) tell() {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	var workloads v1alpha1.QueuedWorkloadList
+	if err := t.client.List(ctx, &workloads, client.InNamespace(t.name)); err != nil {
+		t.t.Logf("list workloads: %v", err)
+	}
+	for i := range workloads.Items {
+		t.t.Logf("%s", describe(&workloads.Items[i]))
+	}
+	var pods corev1.PodList
+	if err := t.client.List(ctx, &pods, client.InNamespace(t.name)); err != nil {
+		t.t.Logf("list pods: %v", err)
+	}
+	for i := range pods.Items {
+		p := &pods.Items[i]
+		t.t.Logf("pod %s on %q: %s, deleted %v, %+v", p.Name, p.Spec.NodeName, p.Status.Phase, p.DeletionTimestamp, p.Status.ContainerStatuses)
+	}
+	files, err := os.ReadDir(evidenceDir)
+	if err != nil {
+		t.t.Logf("read the evidence: %v", err)
+	}
+	for _, file := range files {
+		if life, err := evidence.Read(evidenceDir, file.Name()); strings.HasPrefix(file.Name(), t.name) {
+			t.t.Logf("evidence of %s (%v): %v; last sign of life %s", file.Name(), err, life.Told(), life.End().Format("15:04:05.000"))
+		}
+	}
+}
+
+// describe is a workload in some lines.
+func describe(qw *v1alpha1.QueuedWorkload) string {
+	if qw == nil {
+		return "no workload"
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "workload %s", qw.Name)
+	if s := qw.Status.Summary; s != nil {
+		fmt.Fprintf(&b, ": %s %s %s", s.State, s.Reason, s.Start)
+	}
+	for _, c := range qw.Status.Conditions {
+		fmt.Fprintf(&b, "\n  %s=%s %s: %s", c.Type, c.Status, c.Reason, c.Message)
+	}
+	for _, run := range qw.Status.Runs {
+		fmt.Fprintf(&b, "\n  run %+v", run)
+	}
+	return b.String()
+}
+
+// eventually waits for something to be so; the text is what it looks like now.
+func eventually(t *testing.T, within time.Duration, what string, look func() (saw string, ok bool)) {
+	t.Helper()
+	begin := time.Now()
+	for {
+		saw, ok := look()
+		if ok {
+			return
+		}
+		if time.Since(begin) > within {
+			t.Fatalf("%s: not within %s; what was seen last: %s", what, within, saw)
+		}
+		select {
+		case <-t.Context().Done():
+			t.Fatalf("%s: the test ended", what)
+		case <-time.After(poll):
+		}
+	}
+}

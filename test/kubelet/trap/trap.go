@@ -1,0 +1,159 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/berth-dev/berth/test/kubelet/evidence"
+)
+
+// action is what to do when something happens.
+type action string
+
+const (
+	ignore action = "ignore"
+	save   action = "save"
+	leave  action = "leave" // save, then exit
+)
+
+// notice is the name by which actions know the notice.
+const notice = "notice"
+
+// actions are what to do, by the name of a signal or notice. What is not named
+// is ignored.
+type actions map[string]action
+
+func (a actions) String() string { return fmt.Sprint(map[string]action(a)) }
+
+// Set reads one --on.
+func (a actions) Set(text string) error {
+	on, do, _ := strings.Cut(text, "=")
+	switch action(do) {
+	case ignore, save, leave:
+		a[on] = action(do)
+		return nil
+	}
+	return fmt.Errorf("%q: want SIGNAL=ignore, =save or =leave", text)
+}
+
+// trap is what the program was told.
+type trap struct {
+	evidence     string
+	actions      actions
+	saving       time.Duration
+	code         int
+	listen       string
+	status       int
+	acknowledges bool
+	length       time.Duration
+
+	book   *evidence.Book
+	savers sync.Mutex // one saves at a time
+}
+
+// open opens the evidence: the pod's name is its host's.
+func (t *trap) open() error {
+	name, err := os.Hostname()
+	if err != nil {
+		return err
+	}
+	t.book, err = evidence.Open(t.evidence, name)
+	return err
+}
+
+func (t *trap) tell(kind evidence.Kind, detail string) {
+	event := evidence.Event{At: time.Now(), Kind: kind, Detail: detail}
+	if err := t.book.Write(event); err != nil {
+		fmt.Fprintln(os.Stderr, "trap:", err)
+	}
+	if kind != evidence.Alive {
+		fmt.Println(event)
+	}
+}
+
+// work works until it is told otherwise.
+func (t *trap) work() error {
+	signals := make(chan os.Signal, 16)
+	signal.Notify(signals)
+	if err := t.open(); err != nil {
+		return err
+	}
+	t.tell(evidence.Started, strings.Join(os.Args[1:], " "))
+	if t.listen != "" {
+		go t.serve()
+	}
+	noticed := make(chan string, 1)
+	go t.awaitNotice(noticed)
+	var end <-chan time.Time
+	if t.length > 0 {
+		end = time.After(t.length)
+	}
+	pulse := time.NewTicker(evidence.Pulse)
+	for {
+		select {
+		case <-pulse.C:
+			t.tell(evidence.Alive, "")
+		case s := <-signals:
+			if s == syscall.SIGURG || s == syscall.SIGCHLD { // Go's own, and children's
+				continue
+			}
+			t.tell(evidence.Signal, s.String())
+			go t.act(t.actions[s.String()])
+		case text := <-noticed:
+			t.tell(evidence.Notice, text)
+			go t.act(t.actions[notice])
+		case <-end:
+			t.exit()
+		}
+	}
+}
+
+func (t *trap) act(do action) {
+	if do == "" || do == ignore {
+		return
+	}
+	t.save()
+	if do == leave {
+		t.exit()
+	}
+}
+
+// save saves, and says so.
+func (t *trap) save() {
+	t.savers.Lock()
+	defer t.savers.Unlock()
+	t.tell(evidence.Saving, "")
+	time.Sleep(t.saving)
+	t.tell(evidence.Saved, "")
+	if !t.acknowledges {
+		return
+	}
+	if err := acknowledge(time.Now()); err != nil {
+		t.tell(evidence.Failed, err.Error())
+		return
+	}
+	t.tell(evidence.Acknowledged, "")
+}
+
+func (t *trap) exit() {
+	t.tell(evidence.Leaving, fmt.Sprint(t.code))
+	os.Exit(t.code)
+}
+
+// saveOnce is what runs as a command in the container.
+func (t *trap) saveOnce() error {
+	if err := t.open(); err != nil {
+		return err
+	}
+	t.tell(evidence.Command, strings.Join(os.Args[1:], " "))
+	if t.code == 0 {
+		t.save()
+	}
+	os.Exit(t.code)
+	return nil
+}

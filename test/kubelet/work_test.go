@@ -1,0 +1,219 @@
+//go:build linux
+
+package kubelet
+
+import (
+	"fmt"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/berth-dev/berth/apis/berth/v1alpha1"
+	"github.com/berth-dev/berth/test/kubelet/evidence"
+)
+
+// work is a Job that was submitted.
+type work struct {
+	*team
+	job *batchv1.Job
+}
+
+func (t *team) submit(job *batchv1.Job) *work {
+	t.t.Helper()
+	t.create(job)
+	return &work{team: t, job: job}
+}
+
+// record is the Job's workload; nil if it has none (yet).
+func (w *work) record() *v1alpha1.QueuedWorkload {
+	w.t.Helper()
+	var list v1alpha1.QueuedWorkloadList
+	if err := w.client.List(w.t.Context(), &list, client.InNamespace(w.name)); err != nil {
+		w.t.Fatalf("list workloads: %v", err)
+	}
+	for i := range list.Items {
+		if owner := metav1.GetControllerOf(&list.Items[i]); owner != nil && owner.UID == w.job.UID {
+			return &list.Items[i]
+		}
+	}
+	return nil
+}
+
+// mustBe waits for a word in the STATE column, and returns the workload.
+func (w *work) mustBe(want string) *v1alpha1.QueuedWorkload {
+	w.t.Helper()
+	var qw *v1alpha1.QueuedWorkload
+	eventually(w.t, patience, w.job.Name+" is "+want, func() (string, bool) {
+		qw = w.record()
+		return describe(qw), qw != nil && qw.Status.Summary != nil && qw.Status.Summary.State == want
+	})
+	return qw
+}
+
+// mustRun waits until its pods run, and their program does.
+func (w *work) mustRun() []podLife {
+	w.t.Helper()
+	w.mustBe("Running")
+	want := int(*w.job.Spec.Parallelism)
+	var pods []podLife
+	eventually(w.t, patience, w.job.Name+" works", func() (string, bool) {
+		pods = nil
+		for _, pod := range w.history.podsOf(w.job.UID) {
+			if _, started := w.life(pod).First(evidence.Started, ""); started && pod.gone.IsZero() && pod.DeletionTimestamp == nil {
+				pods = append(pods, pod)
+			}
+		}
+		return fmt.Sprintf("%d pods of %d work", len(pods), want), len(pods) == want
+	})
+	return pods
+}
+
+// life is what a pod has written down.
+func (t *team) life(pod podLife) evidence.Life {
+	t.t.Helper()
+	life, err := evidence.Read(evidenceDir, pod.Spec.Hostname)
+	if pod.Spec.Hostname == "" {
+		life, err = evidence.Read(evidenceDir, pod.Name)
+	}
+	if err != nil {
+		t.t.Fatal(err)
+	}
+	return life
+}
+
+// mustHappen waits for something in a pod's evidence.
+func (t *team) mustHappen(pod podLife, within time.Duration, kind evidence.Kind, detail string) evidence.Event {
+	t.t.Helper()
+	var event evidence.Event
+	eventually(t.t, within, fmt.Sprintf("%s: %s %s", pod.Name, kind, detail), func() (string, bool) {
+		var ok bool
+		life := t.life(pod)
+		event, ok = life.First(kind, detail)
+		return fmt.Sprint(life.Told()), ok
+	})
+	return event
+}
+
+// silence is after how long without a sign of life a process is dead.
+const silence = 10 * evidence.Pulse
+
+// mustDie waits until the processes of pods are gone, and says when the last of
+// them gave its last sign of life.
+func (t *team) mustDie(pods []podLife) (last time.Time) {
+	t.t.Helper()
+	for _, pod := range pods {
+		var end time.Time
+		eventually(t.t, patience, pod.Name+" is dead", func() (string, bool) {
+			end = t.life(pod).End()
+			return "last sign of life " + end.Format("15:04:05.000"), time.Since(end) > silence
+		})
+		if end.After(last) {
+			last = end
+		}
+	}
+	return last
+}
+
+// mustGetSIGTERM says that pods get SIGTERM, soon after something.
+func (t *team) mustGetSIGTERM(pods []podLife, after time.Time) {
+	t.t.Helper()
+	for _, pod := range pods {
+		told := t.mustHappen(pod, patience, evidence.Signal, terminated)
+		t.mustBeSoon("SIGTERM to "+pod.Name, told.At.Sub(after), kubeletTime)
+	}
+}
+
+// mustBeKilled says that pods that have got SIGTERM are killed when their grace
+// is over, and says when the last was.
+func (t *team) mustBeKilled(pods []podLife, grace time.Duration) (last time.Time) {
+	t.t.Helper()
+	last = t.mustDie(pods)
+	for _, pod := range pods {
+		told := t.mustHappen(pod, patience, evidence.Signal, terminated)
+		lived := t.life(pod).End().Sub(told.At)
+		if off := lived - grace; off < -kubeletTime || off > kubeletTime {
+			t.t.Errorf("%s lived for %s after SIGTERM, want its grace of %s ± %s", pod.Name, lived.Round(time.Millisecond), grace, kubeletTime)
+		}
+	}
+	return last
+}
+
+// mustBeGone waits until the API has no object of the pods.
+func (w *work) mustBeGone(within time.Duration) {
+	w.t.Helper()
+	eventually(w.t, within, "the pods of "+w.job.Name+" are gone", func() (string, bool) {
+		for _, pod := range w.history.podsOf(w.job.UID) {
+			if pod.gone.IsZero() {
+				return fmt.Sprintf("%s is there: %s", pod.Name, pod.Status.Phase), false
+			}
+		}
+		return "", true
+	})
+}
+
+// cancel deletes the Job as `kubectl delete` does, and says when.
+func (w *work) cancel() time.Time {
+	w.t.Helper()
+	at := time.Now()
+	if err := w.client.Delete(w.t.Context(), w.job, client.PropagationPolicy(metav1.DeletePropagationBackground)); err != nil {
+		w.t.Fatalf("delete %s: %v", w.job.Name, err)
+	}
+	return at
+}
+
+// mustHaveNoPods says that a Job that waits has never had a pod.
+func (w *work) mustHaveNoPods() {
+	w.t.Helper()
+	if pods := w.history.podsOf(w.job.UID); len(pods) > 0 {
+		w.t.Errorf("%s waits, and has had the pod %s", w.job.Name, pods[0].Name)
+	}
+}
+
+// mustWait waits until a Job waits for a reason, and says all of this.
+func (w *work) mustWait(reason string, parts ...string) {
+	w.t.Helper()
+	eventually(w.t, patience, fmt.Sprintf("%s waits with %s, %q", w.job.Name, reason, parts), func() (string, bool) {
+		qw := w.record()
+		if qw == nil {
+			return "no workload", false
+		}
+		c := meta.FindStatusCondition(qw.Status.Conditions, v1alpha1.ConditionPending)
+		if c == nil || c.Status != metav1.ConditionTrue || c.Reason != reason {
+			return describe(qw), false
+		}
+		return describe(qw), !slices.ContainsFunc(parts, func(part string) bool { return !strings.Contains(c.Message, part) })
+	})
+	w.mustHaveNoPods()
+}
+
+// exec runs a command in a pod, through the API server and the kubelet.
+func (t *team) exec(pod podLife, command ...string) (string, error) {
+	args := append([]string{"--kubeconfig", t.sandbox.Kubeconfig, "--cache-dir", "/run/kubectl", "--namespace", t.name, "exec", pod.Name, "--"}, command...)
+	out, err := exec.CommandContext(t.t.Context(), t.sandbox.Bin+"/kubectl", args...).CombinedOutput() //nolint:gosec // a test's own words
+	return strings.TrimSpace(string(out)), err
+}
+
+// mustFollow says that a Job has its pods after the last process of another was
+// dead, soon after, and that none of them failed.
+func (w *work) mustFollow(last time.Time) {
+	w.t.Helper()
+	for _, pod := range w.mustRun() {
+		wait := pod.created.Sub(last)
+		if wait < 0 {
+			w.t.Errorf("%s was made %s before the one before it was dead", pod.Name, -wait.Round(time.Millisecond))
+		}
+		w.mustBeSoon("the making of "+pod.Name, wait, handOver)
+	}
+	for _, pod := range w.history.podsOf(w.job.UID) {
+		if pod.Status.Phase == corev1.PodFailed {
+			w.t.Errorf("%s failed: %s %s", pod.Name, pod.Status.Reason, pod.Status.Message)
+		}
+	}
+}
