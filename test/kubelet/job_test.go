@@ -84,9 +84,6 @@ func saves(d time.Duration) trait { return args("--on", "terminated=leave", "--s
 // stubborn: the pods have to be killed.
 func stubborn(j *batchv1.Job) { args("--on", "terminated=ignore")(j) }
 
-// worksFor is how long the pods work before they leave by themselves.
-func worksFor(d time.Duration) trait { return args("--on", "terminated=leave", "--for", d.String()) }
-
 // grace is the pods' own.
 func grace(d time.Duration) trait {
 	return func(j *batchv1.Job) { j.Spec.Template.Spec.TerminationGracePeriodSeconds = new(int64(d.Seconds())) }

@@ -26,6 +26,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"syscall"
 	"time"
 
@@ -202,8 +203,8 @@ func putBack(dir string) error {
 	if err := cgroup.Remove(c.Cgroup); err != nil {
 		return err
 	}
-	for i := len(c.Folders) - 1; i >= 0; i-- {
-		err := os.Remove(c.Folders[i])
+	for _, folder := range slices.Backward(c.Folders) {
+		err := os.Remove(folder)
 		// Somebody else may have begun to use it.
 		if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTEMPTY) {
 			return err
