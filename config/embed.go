@@ -30,7 +30,7 @@ const Namespace = "berth-system"
 // runs as. The admission policies know it by name.
 const ControllerServiceAccount = "berth-controller"
 
-//go:embed crd/*.yaml policy/*.yaml rbac/*.yaml manager/namespace.yaml samples/*.yaml components/exec/role.yaml
+//go:embed crd/*.yaml policy/*.yaml rbac/*.yaml manager/namespace.yaml samples/*.yaml samples/checkpoint/*.yaml components/exec/role.yaml
 var files embed.FS
 
 // folders in the order in which their objects are applied: an object comes

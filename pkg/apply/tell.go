@@ -62,6 +62,11 @@ func (a *Applier) tell(ctx context.Context, before, after *v1alpha1.QueuedWorklo
 	}
 }
 
+// Warn writes an Event about something that a person should look at.
+func (a *Applier) Warn(about *corev1.ObjectReference, reason, action, note string) {
+	a.herald.tell(about, news{corev1.EventTypeWarning, reason, action, note})
+}
+
 // tellWait tells why a workload waits when that changes, of the first planned
 // start, and of one that has moved by more than a minute.
 func (a *Applier) tellWait(owner *corev1.ObjectReference, before *v1alpha1.QueuedWorkload, verdict batch.Verdict) {

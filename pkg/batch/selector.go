@@ -43,6 +43,10 @@ type NodeTerm struct {
 // NoSchedule and NoExecute do not concern the planner.
 type Taint struct{ Key, Value, Effect string }
 
+// DrainTaint, with whatever value and effect, asks Berth to take back what runs
+// on a node, with the grace that each has.
+const DrainTaint = "berth.dev/drain"
+
 // Toleration lets a pod onto a tainted node. Op is "Exists" or "Equal" (also
 // the empty one). Empty Key with Exists tolerates all; empty Effect, all effects.
 type Toleration struct{ Key, Op, Value, Effect string }

@@ -23,11 +23,13 @@ import (
 	"github.com/berth-dev/berth/apis/berth/v1alpha1"
 	"github.com/berth-dev/berth/pkg/apply"
 	"github.com/berth-dev/berth/pkg/batch"
+	"github.com/berth-dev/berth/pkg/checkpoint"
 	"github.com/berth-dev/berth/pkg/controller/clusterqueue"
 	"github.com/berth-dev/berth/pkg/controller/cohort"
 	"github.com/berth-dev/berth/pkg/controller/job"
 	"github.com/berth-dev/berth/pkg/controller/localqueue"
 	"github.com/berth-dev/berth/pkg/controller/pod"
+	"github.com/berth-dev/berth/pkg/controller/queued"
 	"github.com/berth-dev/berth/pkg/live"
 	"github.com/berth-dev/berth/pkg/metrics"
 	"github.com/berth-dev/berth/pkg/options"
@@ -75,7 +77,7 @@ func New(config *rest.Config, o options.Controller) (manager.Manager, error) {
 
 func setup(mgr manager.Manager, o options.Controller) error {
 	ctx := context.Background() // the indexer ignores it
-	if err := mgr.GetFieldIndexer().IndexField(ctx, &corev1.Pod{}, pod.WorkloadIndex, pod.IndexByWorkload); err != nil {
+	if err := mgr.GetFieldIndexer().IndexField(ctx, &corev1.Pod{}, queued.PodsByWorkload, queued.IndexPods); err != nil {
 		return fmt.Errorf("index pods: %w", err)
 	}
 	wall, measures := clock.RealClock{}, metrics.New()
@@ -97,9 +99,14 @@ func setup(mgr manager.Manager, o options.Controller) error {
 	}
 	process.driver = live.New(live.Options{Clock: wall, Carrier: applier, Recorder: measures, Journal: process.journal})
 	process.intake = live.NewIntake(mgr.GetCache(), wall, process.observe)
+	courier, err := newCourier(mgr, applier, wall, measures)
+	if err != nil {
+		return err
+	}
 	reconcilers := []interface{ SetupWithManager(mgr ctrl.Manager) error }{
-		&job.Reconciler{Client: mgr.GetClient(), Reader: mgr.GetAPIReader(), Clock: wall, Metrics: measures, Observe: process.observe, Recorder: mgr.GetEventRecorder("berth")},
-		&pod.Reconciler{Client: mgr.GetClient(), Reader: mgr.GetAPIReader(), Clock: wall, Metrics: measures, Observe: process.observe},
+		&job.Reconciler{Client: mgr.GetClient(), Reader: mgr.GetAPIReader(), Clock: wall, Metrics: measures, Observe: process.observe, Announce: courier.Announce, Recorder: mgr.GetEventRecorder("berth")},
+		&pod.Reconciler{Client: mgr.GetClient(), Reader: mgr.GetAPIReader(), Clock: wall, Metrics: measures, Observe: process.observe, Announce: courier.Announce},
+		courier,
 		&clusterqueue.Reconciler{Client: mgr.GetClient(), Clock: wall, Driver: process.driver},
 		&cohort.Reconciler{Client: mgr.GetClient(), Clock: wall, Driver: process.driver},
 		&localqueue.Reconciler{Client: mgr.GetClient(), Clock: wall, Driver: process.driver},
@@ -116,6 +123,18 @@ func setup(mgr manager.Manager, o options.Controller) error {
 		return err
 	}
 	return mgr.Add(process)
+}
+
+// newCourier makes what brings notices to pods.
+func newCourier(mgr manager.Manager, applier *apply.Applier, wall clock.Clock, measures *metrics.Set) (*checkpoint.Courier, error) {
+	containers, err := checkpoint.NewContainers(mgr.GetConfig())
+	if err != nil {
+		return nil, err
+	}
+	return &checkpoint.Courier{
+		Client: mgr.GetClient(), Clock: wall, Metrics: measures,
+		Exec: containers, Post: checkpoint.NewPods(), Warn: applier.Warn,
+	}, nil
 }
 
 // process is the live driver with its intake and its applier, run by the

@@ -35,6 +35,12 @@ func (p *pass) retire(s *batch.Started) (again bool) {
 // takeLeave ends a run of which nothing is left: it waits again (true), or it
 // has ended for good.
 func (p *pass) takeLeave(s *batch.Started, e *batch.Eviction) (again bool) {
+	if s.Owner != nil && s.Owner.Cancel != nil {
+		p.cancel(s.Workload)
+		p.plan.Stats.Running--
+		p.leaving[s.Workload.ID] = true
+		return false
+	}
 	if e.Final == "" {
 		p.requeue(s, e)
 		return true
@@ -67,18 +73,28 @@ func (p *pass) graceOf(s *batch.Started) time.Duration {
 	return 0
 }
 
-// pushOut is the eviction of a run whose place another takes. Where its pods
-// are told by their termination, the owner is suspended with the notice.
+// pushOut is the eviction of a run whose place another takes.
 func (p *pass) pushOut(s *batch.Started, by *batch.Workload, cause batch.Cause) batch.Eviction {
-	e := batch.Eviction{
-		Notice: batch.Notice{Cause: cause, By: nameOf(by), Time: p.now, Until: p.now.Add(p.graceOf(s))},
-		For:    by.ID,
+	e := p.takenWithGrace(s, batch.Notice{Cause: cause, By: nameOf(by)}, p.graceOf(s))
+	e.For = by.ID
+	q := p.Queues[s.Workload.Allocation.Queue]
+	if q != nil && q.Preemption.Mode == batch.PreemptCancel {
+		e.Final = batch.Preempted
 	}
-	if s.Workload.Checkpoint.Delivery == batch.DeliverTerm {
+	return e
+}
+
+// takenWithGrace is an eviction that leaves some time. Where the pods are told
+// by their termination, or have no time or are not there, the owner is suspended
+// with the notice.
+func (p *pass) takenWithGrace(s *batch.Started, n batch.Notice, grace time.Duration) batch.Eviction {
+	n.Time, n.Until = p.now, p.now.Add(grace)
+	e := batch.Eviction{Notice: n}
+	if s.Workload.Checkpoint.Delivery == batch.DeliverTerm || s.Live == 0 || grace <= 0 {
 		e.Stopped = p.now
 	}
-	q := p.Queues[s.Workload.Allocation.Queue]
-	if s.Workload.NoRequeue || (q != nil && q.Preemption.Mode == batch.PreemptCancel) {
+	// A pod that is a workload of its own can't run a second time.
+	if s.Workload.NoRequeue || s.Owner != nil && s.Owner.Fixed {
 		e.Final = batch.Preempted
 	}
 	return e

@@ -19,20 +19,23 @@ const (
 // back, what waits again. Those that wait again are looked at in this plan.
 func (p *pass) expire() {
 	p.waiting = slices.Clip(p.Waiting)
-	if slices.ContainsFunc(p.strangers, hasEnded) {
+	if slices.ContainsFunc(p.strangers, isOver) {
 		p.waiting = make([]*batch.Waiting, 0, len(p.Waiting))
 		for _, w := range p.Waiting {
-			if hasEnded(w) {
-				p.finish(w.Workload, w.Owner)
-			} else {
+			switch {
+			case !isOver(w):
 				p.waiting = append(p.waiting, w)
+			case w.Owner.End != nil:
+				p.finish(w.Workload, w.Owner)
+			default:
+				p.cancel(w.Workload)
 			}
 		}
 	}
 	again := false
 	for _, s := range p.Started {
 		if s.Owner != nil && s.Owner.End != nil {
-			p.finish(s.Workload, s.Owner)
+			p.finish(s.Workload, endOfRun(s))
 			continue
 		}
 		p.plan.Stats.Running++
@@ -48,8 +51,11 @@ func (p *pass) expire() {
 	}
 }
 
-// hasEnded says whether one that waits has ended: its owner ran without us.
-func hasEnded(w *batch.Waiting) bool { return w.Owner != nil && w.Owner.End != nil }
+// isOver says whether one that waits has ended, as its owner ran without us, or
+// its user has cancelled it.
+func isOver(w *batch.Waiting) bool {
+	return w.Owner != nil && (w.Owner.End != nil || w.Owner.Cancel != nil)
+}
 
 func (p *pass) finish(w *batch.Workload, owner *batch.Owner) {
 	p.plan.Finish = append(p.plan.Finish, batch.FinishDecision{ID: w.ID, End: *owner.End})
@@ -65,6 +71,11 @@ func (p *pass) watch(s *batch.Started) {
 		p.evict(s, *batch.EvictedAtOnce(batch.Notice{Cause: cause, Time: p.now, By: by}))
 		return
 	}
+	if e := p.wish(s); e != nil {
+		p.evict(s, *e)
+		return
+	}
+	p.foretell(s)
 	needs := s.Needs()
 	if needs == 0 {
 		return
@@ -163,6 +174,7 @@ func (p *pass) requeue(s *batch.Started, e *batch.Eviction) {
 
 	w.Restarts, w.RequeueAfter = d.Restarts, d.RequeueAfter
 	w.Allocation, w.Eviction, w.PodsReady, w.LastVerdict = nil, nil, nil, nil
+	w.Notice, w.ReadySince = nil, time.Time{}
 	w.TakenBack, w.HeldBy, w.HeldSince = e.Words(), "", time.Time{}
 	w.Promise = time.Time{}
 	p.waiting = append(p.waiting, &batch.Waiting{Workload: &w, Owner: s.Owner, Shape: batch.Shape(w.PodSets)})

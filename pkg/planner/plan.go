@@ -43,6 +43,8 @@ type pass struct {
 	tree  *quota.Tree // nil: nobody has a quota
 	// evicting are taken back in this very plan: what they hold ends soon.
 	evicting map[batch.WorkloadID]time.Time // until when their grace is
+	// drained are the nodes that an admin wants empty; nil: nobody has looked.
+	drained map[batch.NodeName]batch.Taint
 	// leaving are taken back and wait again in this plan: they hold nothing.
 	leaving map[batch.WorkloadID]bool
 	// waiting are all that wait, by rank within a tier; those that wait again

@@ -30,6 +30,8 @@ type Reconciler struct {
 	Reader  client.Reader // from the API server itself, past the cache
 	Clock   clock.PassiveClock
 	Metrics *metrics.Set
+	// Announce tells the pods of a workload why they are ended.
+	Announce func(ctx context.Context, workload *v1alpha1.QueuedWorkload)
 	// Observe takes what the core must hear of: a Job that refuses to start.
 	Observe func(batch.Event)
 	// Recorder tells people of what no workload's status can say.
@@ -127,6 +129,7 @@ func (r *Reconciler) obey(ctx context.Context, job *batchv1.Job, workload *v1alp
 	case mayGoOn:
 	case mustStop:
 		if !suspended && !ended(job) {
+			r.Announce(ctx, workload)
 			return r.change(ctx, job, "suspend", func(job *batchv1.Job) { framework.Job{}.Stop(job) })
 		}
 		return r.restore(ctx, job)

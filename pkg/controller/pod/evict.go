@@ -36,6 +36,7 @@ func (r *Reconciler) evict(ctx context.Context, pod *corev1.Pod, workload *v1alp
 	if now.UID != workload.UID || !convert.Stopped(now) {
 		return nil // its event comes back here
 	}
+	r.Announce(ctx, now)
 	if metav1.GetControllerOf(pod) != nil {
 		if err := r.leaveJob(ctx, pod); err != nil {
 			return err

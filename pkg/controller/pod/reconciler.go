@@ -20,23 +20,14 @@ import (
 	"github.com/berth-dev/berth/pkg/metrics"
 )
 
-// WorkloadIndex is the cache's index of pods by the workload they belong to.
-const WorkloadIndex = "berth.workload"
-
-// IndexByWorkload is the function of WorkloadIndex.
-func IndexByWorkload(object client.Object) []string {
-	if id := convert.PodWorkload(object.(*corev1.Pod)); id != "" {
-		return []string{string(id)}
-	}
-	return nil
-}
-
 // Reconciler gives pods their hosts.
 type Reconciler struct {
 	Client  client.Client
 	Reader  client.Reader // from the API server itself, past the cache
 	Clock   clock.PassiveClock
 	Metrics *metrics.Set
+	// Announce tells the pods of a workload why they are ended.
+	Announce func(ctx context.Context, workload *v1alpha1.QueuedWorkload)
 	// Observe takes what the core must hear of: a pod that may not be released.
 	Observe func(batch.Event)
 
@@ -80,7 +71,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	pods, err := r.pods(ctx, id)
+	pods, err := queued.Pods(ctx, r.Client, id)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
@@ -100,19 +91,6 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return ctrl.Result{}, nil
 	}
 	return ctrl.Result{}, r.release(ctx, workload, pods)
-}
-
-func (r *Reconciler) pods(ctx context.Context, id batch.WorkloadID) ([]*corev1.Pod, error) {
-	list := &corev1.PodList{}
-	namespace := convert.SplitID(id).Namespace
-	if err := r.Client.List(ctx, list, client.InNamespace(namespace), client.MatchingFields{WorkloadIndex: string(id)}); err != nil {
-		return nil, err
-	}
-	out := make([]*corev1.Pod, 0, len(list.Items))
-	for i := range list.Items {
-		out = append(out, &list.Items[i])
-	}
-	return out, nil
 }
 
 // ownWorkload is the pod that is its own workload; nil if there is none.

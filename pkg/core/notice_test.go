@@ -1,0 +1,187 @@
+package core_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/berth-dev/berth/pkg/batch"
+)
+
+// running starts one workload on the node, with its pod ready.
+func (h *hand) running(edit func(*batch.Workload)) batch.PodUID {
+	h.t.Helper()
+	h.submit(job{name: "a", gpu: 8, walltime: 60, edit: edit})
+	h.expect(0, "start a")
+	h.owner("a", batch.Owner{Started: true})
+	uid := h.bound("a", 0, batch.PodReady, nil)
+	h.expect(0.5, "ready a true")
+	return uid
+}
+
+// acknowledge makes the pod say that its work is saved.
+func (h *hand) acknowledge(minute float64) {
+	h.bound("a", 0, batch.PodReady, func(p *batch.Pod) { p.CheckpointedAt = zero.Add(time.Duration(minute * float64(time.Minute))) })
+}
+
+func signal(w *batch.Workload) {
+	w.Checkpoint = batch.Checkpoint{Delivery: batch.DeliverSignal, Lead: 5 * time.Minute}
+}
+
+func TestTheDeadlineIsToldOnceAsLongBeforeAsWasAsked(t *testing.T) {
+	t.Parallel()
+	h := newHand(t)
+	h.running(signal)
+	if want := zero.Add(55 * time.Minute); !h.core.Plan(h.now).Wake.Equal(want) {
+		t.Errorf("woken at %v, want %v", h.core.Plan(h.now).Wake, want)
+	}
+	for _, minute := range []int{54, 55, 56, 57} {
+		want := 0
+		if minute == 55 {
+			want = 1
+		}
+		h.at(float64(minute))
+		if got := len(h.plan.Notify); got != want || len(h.plan.Evict) > 0 {
+			t.Fatalf("at %d: %d notices, want %d; %d evictions", minute, got, want, len(h.plan.Evict))
+		}
+		if want == 1 {
+			notice := batch.Notice{Cause: batch.CauseWalltime, By: "its walltime", Time: h.now, Until: zero.Add(time.Hour)}
+			if diff := cmp.Diff(notice, h.plan.Notify[0].Notice); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		}
+	}
+}
+
+func TestB51ACancelWithGraceEndsWhenAllHaveSaved(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name  string
+		saved float64 // minute; 0: never
+		stop  float64
+	}{
+		{"it acknowledges", 10.5, 10.5},
+		{"it says nothing", 0, 12},
+		{"what it saved before the notice does not count", 9, 12},
+	} {
+		h := newHand(t)
+		uid := h.running(signal)
+		h.owner("a", batch.Owner{Started: true, Cancel: new(2 * time.Minute)})
+		if got := h.at(10); got != "evict a (Cancelled)" || !h.plan.Evict[0].Eviction.Stopped.IsZero() {
+			t.Fatalf("%s: %q, %+v", test.name, got, h.plan.Evict)
+		}
+		for _, minute := range []float64{10.4, 10.5, 11.9, 12} {
+			if test.saved > 0 && test.saved <= minute {
+				h.acknowledge(test.saved)
+			}
+			if h.at(minute); (len(h.plan.Stop) == 1) != (minute == test.stop) {
+				t.Fatalf("%s: at %v %d stops", test.name, minute, len(h.plan.Stop))
+			}
+		}
+		h.owner("a", batch.Owner{Started: true, Suspended: true, Cancel: new(2 * time.Minute)})
+		h.step(batch.PodGone{UID: uid})
+		h.expect(13, "finish a")
+		if end := h.plan.Finish[0].End; end.State != batch.Cancelled {
+			t.Errorf("%s: it ends as %s", test.name, end.State)
+		}
+	}
+}
+
+func TestACancelWithoutTimeStopsAtOnce(t *testing.T) {
+	t.Parallel()
+	for _, edit := range []func(*batch.Workload){signal, nil} {
+		h := newHand(t)
+		h.running(edit)
+		h.owner("a", batch.Owner{Started: true, Cancel: new(time.Duration(0))})
+		if h.at(10); len(h.plan.Evict) != 1 || !h.plan.Evict[0].Eviction.Stopped.Equal(h.now) {
+			t.Fatalf("%+v", h.plan.Evict)
+		}
+	}
+}
+
+func TestWhatWaitsIsCancelledAtOnce(t *testing.T) {
+	t.Parallel()
+	h := newHand(t)
+	h.running(nil)
+	h.submit(job{name: "b", gpu: 8, walltime: 60})
+	h.at(1)
+	h.owner("b", batch.Owner{Suspended: true, Cancel: new(time.Hour)})
+	h.expect(2, "finish b")
+	if end := h.plan.Finish[0].End; end.State != batch.Cancelled || end.Message != "its user cancelled it" {
+		t.Errorf("%+v", end)
+	}
+}
+
+// Cancelled while another's notice runs, it does not wait again.
+func TestWhatIsTakenBackAndCancelledHasEnded(t *testing.T) {
+	t.Parallel()
+	h := newHand(t)
+	uid := h.running(nil)
+	h.drain()
+	if got := h.at(1); !strings.Contains(got, "evict a (Drained)") {
+		t.Fatal(got)
+	}
+	h.owner("a", batch.Owner{Started: true, Suspended: true, Cancel: new(time.Duration(0))})
+	h.step(batch.PodGone{UID: uid})
+	h.expect(2, "finish a")
+}
+
+// drain taints the node as an admin does who wants it empty.
+func (h *hand) drain() {
+	h.node("n1", 8, func(n *batch.Node) { n.Taints = []batch.Taint{{Key: batch.DrainTaint, Effect: "NoSchedule"}} })
+}
+
+func TestADrainedNodeIsGivenBackWithGrace(t *testing.T) {
+	t.Parallel()
+	h := newHand(t)
+	h.queue("main", func(q *batch.Queue) { q.Preemption.Grace = 2 * time.Minute })
+	uid := h.running(signal)
+	h.drain()
+	h.expect(10, "evict a (Drained)")
+	e := h.plan.Evict[0].Eviction
+	if !e.Until.Equal(zero.Add(12*time.Minute)) || !e.Stopped.IsZero() || e.Final != "" || !strings.Contains(e.By, "node n1") {
+		t.Errorf("%+v", e)
+	}
+	if h.at(12); len(h.plan.Stop) != 1 {
+		t.Fatalf("its grace is over: %+v", h.plan)
+	}
+	h.owner("a", batch.Owner{Started: true, Suspended: true})
+	h.step(batch.PodGone{UID: uid})
+	if got := h.at(13); !strings.HasPrefix(got, "requeue a wait a") {
+		t.Errorf("%q: it waits, as the node takes nothing", got)
+	}
+}
+
+func TestWhatToleratesTheDrainStays(t *testing.T) {
+	t.Parallel()
+	h := newHand(t)
+	h.running(func(w *batch.Workload) {
+		w.PodSets[0].Tolerations = []batch.Toleration{{Key: batch.DrainTaint, Op: "Exists"}}
+	})
+	h.drain()
+	h.expect(10, "")
+}
+
+// TestB19APodThatIsAWorkloadEndsAsPreempted: whatever its exit code, it was told
+// to end.
+func TestB19APodThatIsAWorkloadEndsAsPreempted(t *testing.T) {
+	t.Parallel()
+	for _, state := range []batch.EndState{batch.Completed, batch.Failed, batch.Cancelled, batch.Timeout} {
+		h := newHand(t)
+		h.running(nil)
+		h.owner("a", batch.Owner{Started: true, Fixed: true})
+		h.drain()
+		h.expect(10, "evict a (Drained)")
+		h.owner("a", batch.Owner{Started: true, Fixed: true, End: &batch.End{State: state, Time: h.now, Message: "exit code 77"}})
+		h.expect(10.5, "finish a")
+		want := batch.Preempted
+		if state == batch.Timeout {
+			want = batch.Timeout // the deadline came first
+		}
+		if end := h.plan.Finish[0].End; end.State != want || !strings.Contains(end.Message, "exit code 77") {
+			t.Errorf("%s: it ends as %+v", state, end)
+		}
+	}
+}

@@ -1,0 +1,101 @@
+package planner
+
+import (
+	"fmt"
+
+	"github.com/berth-dev/berth/pkg/batch"
+)
+
+// cancelWords are the message of an end that its user has asked for.
+const cancelWords = "its user cancelled it"
+
+// cancel ends what waits, or has no pods any more, because its user wants it.
+func (p *pass) cancel(w *batch.Workload) {
+	p.plan.Finish = append(p.plan.Finish, batch.FinishDecision{
+		ID: w.ID, End: batch.End{State: batch.Cancelled, Time: p.now, Message: cancelWords},
+	})
+}
+
+// wish says whether somebody wants a run ended: its user, or an admin who wants
+// its node empty; nil: nobody does.
+func (p *pass) wish(s *batch.Started) *batch.Eviction {
+	if s.Owner != nil && s.Owner.Cancel != nil {
+		e := p.takenWithGrace(s, batch.Notice{Cause: batch.CauseCancelled, By: "its user"}, *s.Owner.Cancel)
+		e.Final = batch.Cancelled
+		return &e
+	}
+	if node := p.drainedUnder(s.Workload); node != "" {
+		e := p.takenWithGrace(s, batch.Notice{
+			Cause: batch.CauseDrained, By: fmt.Sprintf("node %s has the taint %s", node, batch.DrainTaint),
+		}, p.graceOf(s))
+		return &e
+	}
+	return nil
+}
+
+// drainedUnder is the first node of a run that an admin wants empty; empty: there
+// is none, or its pods tolerate that.
+func (p *pass) drainedUnder(w *batch.Workload) batch.NodeName {
+	if p.drained == nil {
+		p.drained = map[batch.NodeName]batch.Taint{}
+		for _, view := range p.Nodes {
+			for _, taint := range view.Node.Taints {
+				if taint.Key == batch.DrainTaint {
+					p.drained[view.Node.Name] = taint
+				}
+			}
+		}
+	}
+	if len(p.drained) == 0 {
+		return ""
+	}
+	for i, placement := range w.Allocation.PodSets {
+		for _, host := range placement.Hosts {
+			taint, drained := p.drained[host]
+			if drained && (i >= len(w.PodSets) || !batch.Tolerates(w.PodSets[i].Tolerations, []batch.Taint{taint})) {
+				return host
+			}
+		}
+	}
+	return ""
+}
+
+// foretell gives the notice of the deadline, as long before as was asked for.
+func (p *pass) foretell(s *batch.Started) {
+	w := s.Workload
+	deadline := w.Allocation.Deadline
+	if w.Checkpoint.Lead <= 0 || deadline.IsZero() || w.Notice != nil {
+		return
+	}
+	if at := deadline.Add(-w.Checkpoint.Lead); p.now.Before(at) {
+		p.wake(ceil(at))
+		return
+	}
+	until := deadline
+	if q := p.Queues[w.Allocation.Queue]; q != nil {
+		until = until.Add(q.Overrun)
+	}
+	if p.now.Before(until) {
+		p.plan.Notify = append(p.plan.Notify, batch.NotifyDecision{
+			ID: w.ID, Notice: batch.Notice{Cause: batch.CauseWalltime, By: "its walltime", Time: p.now, Until: until},
+		})
+	}
+}
+
+// endOfRun is the end of an owner, seen with what was decided about it. The end
+// of a pod that was stopped because it is taken back is no end of its own,
+// whatever its exit code: had it been a Job, that would not have counted.
+func endOfRun(s *batch.Started) *batch.Owner {
+	e := s.Workload.Eviction
+	if !s.Owner.Fixed || e == nil || e.Stopped.IsZero() || e.Final == "" || s.Owner.End.State == batch.Timeout {
+		return s.Owner
+	}
+	end := *s.Owner.End
+	end.State, end.Message = e.Final, e.Words()
+	if s.Owner.End.Message != "" {
+		end.Message += "; " + s.Owner.End.Message
+	}
+	owner := *s.Owner
+	owner.End = &end
+	return &owner
+}
