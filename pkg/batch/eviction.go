@@ -145,6 +145,9 @@ type Preemption struct {
 	BorrowWithinCohort  PreemptWhom // Never or LowerPriority
 }
 
+// LetsGo says whether work of the queue gives way to anybody.
+func (p *Preemption) LetsGo() bool { return p.Mode != "" && p.Mode != PreemptNever }
+
 // VictimOrder is which of the sets of victims that would do is taken.
 type VictimOrder string
 

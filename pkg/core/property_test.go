@@ -173,8 +173,14 @@ func grants(w *world, plan batch.Plan) map[batch.NodeName][]busy {
 			if requeued(plan, c.By) {
 				continue
 			}
+			ends := *c
+			for _, d := range plan.Evict {
+				if d.ID == c.By {
+					ends.Until = d.Eviction.Until
+				}
+			}
 			all[view.Node.Name] = append(all[view.Node.Name], busy{
-				from: w.now, till: c.End(w.now), gpus: c.Requests[batch.ResourceGPU], who: c.Name,
+				from: w.now, till: ends.End(w.now), gpus: c.Requests[batch.ResourceGPU], who: c.Name,
 			})
 		}
 	}
@@ -204,7 +210,8 @@ func grants(w *world, plan batch.Plan) map[batch.NodeName][]busy {
 }
 
 func requeued(plan batch.Plan, id batch.WorkloadID) bool {
-	return slices.ContainsFunc(plan.Requeue, func(d batch.RequeueDecision) bool { return d.ID == id })
+	return slices.ContainsFunc(plan.Requeue, func(d batch.RequeueDecision) bool { return d.ID == id }) ||
+		slices.ContainsFunc(plan.Finish, func(d batch.FinishDecision) bool { return d.ID == id && d.End.State == batch.Preempted })
 }
 
 // checkGrants holds every node to its capacity at every time at which something

@@ -29,6 +29,9 @@ type world struct {
 	events []batch.Event
 	// look is called with each plan before it is carried out.
 	look func(batch.Plan)
+	// lingers is how many minutes the pods of a run stay when they are told to
+	// end; nil: none.
+	lingers func(batch.WorkloadID) int
 	// refuse says whether the API server refuses to write a start.
 	refuse func(batch.StartDecision) bool
 }
@@ -60,7 +63,8 @@ type job struct {
 	starts   int
 	restarts int
 	evicted  batch.Cause
-	live     bool // its pods are there
+	live     bool      // its pods are there
+	leaves   time.Time // its pods are gone then; zero: nobody has told them to
 }
 
 func newWorld(t tb) *world {
@@ -175,6 +179,9 @@ func (w *world) next() time.Time {
 
 // due is when the job ends by itself; zero: not while nothing happens.
 func (j *job) due() time.Time {
+	if !j.leaves.IsZero() {
+		return j.leaves
+	}
 	minutes := j.runs
 	if minutes == 0 {
 		minutes = j.walltime
@@ -188,7 +195,11 @@ func (j *job) due() time.Time {
 func (w *world) endDue() {
 	for _, name := range slices.Sorted(maps.Keys(w.jobs)) {
 		if j := w.jobs[name]; j.live && !j.due().IsZero() && !j.due().After(w.now) {
-			w.end(name)
+			if j.leaves.IsZero() {
+				w.end(name)
+			} else {
+				w.leave(j)
+			}
 		}
 	}
 }
@@ -250,6 +261,12 @@ func brief(p batch.Plan) string {
 	for _, d := range p.Evict {
 		fmt.Fprintf(&b, "evict %s (%s) ", nameOf(d.ID), d.Eviction.Cause)
 	}
+	for _, d := range p.Stop {
+		fmt.Fprintf(&b, "stop %s ", nameOf(d.ID))
+	}
+	for _, d := range p.Nominate {
+		fmt.Fprintf(&b, "nominate %s %v ", nameOf(d.ID), d.Nomination != nil)
+	}
 	for _, d := range p.Requeue {
 		fmt.Fprintf(&b, "requeue %s ", nameOf(d.ID))
 	}
@@ -274,6 +291,9 @@ func brief(p batch.Plan) string {
 func (w *world) carryOut(plan batch.Plan) {
 	for _, d := range plan.Evict {
 		w.evict(d)
+	}
+	for _, d := range plan.Stop {
+		w.stop(d.ID)
 	}
 	for _, d := range plan.Requeue {
 		w.jobs[nameOf(d.ID)].restarts = d.Restarts
@@ -312,8 +332,28 @@ func (w *world) start(d batch.StartDecision) {
 
 func (w *world) evict(d batch.EvictDecision) {
 	j := w.jobs[nameOf(d.ID)]
-	j.evicted, j.live = d.Eviction.Cause, false
-	w.step(batch.OwnerObserved{ID: d.ID, Owner: batch.Owner{Suspended: true}})
+	j.evicted = d.Eviction.Cause
+	if !d.Eviction.Stopped.IsZero() {
+		w.stop(d.ID)
+	}
+}
+
+// stop suspends the owner of a run: its pods end.
+func (w *world) stop(id batch.WorkloadID) {
+	j := w.jobs[nameOf(id)]
+	w.step(batch.OwnerObserved{ID: id, Owner: batch.Owner{Suspended: true}})
+	minutes := 0
+	if w.lingers != nil {
+		minutes = w.lingers(id)
+	}
+	if j.leaves = w.now.Add(time.Duration(minutes) * time.Minute); minutes == 0 {
+		w.leave(j)
+	}
+}
+
+// leave takes the pods of a run away.
+func (w *world) leave(j *job) {
+	j.live, j.leaves = false, time.Time{}
 	for i, host := range j.hosts {
 		w.step(batch.PodGone{UID: w.pod(j, i, host, batch.PodReady).UID})
 	}

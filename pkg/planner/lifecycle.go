@@ -89,6 +89,9 @@ func (p *pass) watch(s *batch.Started) {
 	if ready {
 		heldBy = ""
 	}
+	if ready && s.Workload.ReadySince.IsZero() {
+		p.ready[s.Workload.ID] = true
+	}
 	if ready != was || heldBy != s.Workload.HeldBy {
 		p.plan.Ready = append(p.plan.Ready, batch.ReadyDecision{ID: s.Workload.ID, Ready: ready, HeldBy: heldBy})
 	}
@@ -150,6 +153,9 @@ func (p *pass) lost(s *batch.Started) (cause batch.Cause, by string) {
 func (p *pass) evict(s *batch.Started, e batch.Eviction) {
 	p.plan.Evict = append(p.plan.Evict, batch.EvictDecision{ID: s.Workload.ID, Eviction: e})
 	p.evicting[s.Workload.ID] = e.Until
+	if e.Stopped.IsZero() {
+		p.wake(ceil(e.Until))
+	}
 	if s.Live == 0 && !s.Gone.After(p.now) && p.mayRequeue(s) {
 		p.takeLeave(s, &e)
 	}

@@ -112,10 +112,14 @@ func (p *pass) waitsForGifts(s stay) bool {
 // what becomes free of them.
 //
 // On each node as much is kept as they will take, less what is still held there
-// by those that give way: when these are gone, that is theirs.
+// by those that give way: when these are gone, that is theirs. Of quotas all is
+// kept at once.
 func (p *pass) keepIdle(pending []*contender) {
 	wants := map[int][]gift{}
 	for _, c := range pending {
+		if !c.place.bill.Free() {
+			p.line.ledger.Charge(c.place.bill, payTime(timeline.Span{From: p.from, Till: c.start()}))
+		}
 		for _, s := range c.place.Seats {
 			takes := make(batch.Vector, len(s.Each))
 			takes.Sub(s.Each, -s.Pods)

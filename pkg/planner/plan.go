@@ -70,6 +70,7 @@ type pass struct {
 
 	giving  map[batch.WorkloadID]time.Time      // see givesWay; nil: nobody has asked
 	running map[batch.WorkloadID]*batch.Started // likewise
+	ready   map[batch.WorkloadID]bool           // those that this plan finds ready for the first time
 	ground  *board                              // what runs; no places that are kept
 
 	used slots  // members of arrays that run or take part
@@ -98,6 +99,7 @@ func newPass(snapshot batch.Snapshot, now time.Time) *pass {
 		plan:     batch.Plan{At: now},
 		evicting: map[batch.WorkloadID]time.Time{},
 		leaving:  map[batch.WorkloadID]bool{},
+		ready:    map[batch.WorkloadID]bool{},
 		begun:    map[batch.WorkloadID]bool{},
 		free:     map[nodesKey]batch.Vector{},
 	}

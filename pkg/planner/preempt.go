@@ -20,11 +20,33 @@ const evictionRoundsMax = 16
 // They are taken in order, each on what the ones before it have left: beside
 // what runs, what is kept or planned for higher-ranked work, and as if those
 // that are taken back already were gone. So two never count one victim.
+//
+// What starts in this plan is in nobody's way who is ranked before it. If that
+// leads to nothing it is taken as running, as the next plan would find it.
 func (p *pass) preempt() *pass {
 	h := p.newHunt()
 	if h == nil {
 		return nil
 	}
+	h.goOver()
+	if len(h.taken) == 0 && len(p.begun) > 0 {
+		h = p.newHunt()
+		h.begun = true
+		h.goOver()
+	}
+	if len(h.taken) == 0 {
+		return nil
+	}
+	again := newPass(p.Snapshot, p.now)
+	again.taken, again.named = h.taken, h.named
+	maps.Copy(again.taken, p.taken)
+	maps.Copy(again.named, p.named)
+	return again
+}
+
+// goOver goes through those that wait, in order.
+func (h *hunt) goOver() {
+	p := h.p
 	blocked := map[batch.QueueName]bool{}
 	for i, c := range p.order {
 		if c.started || h.settled[c.claim] || blocked[c.queue.Name] {
@@ -37,14 +59,6 @@ func (p *pass) preempt() *pass {
 			blocked[c.queue.Name] = true
 		}
 	}
-	if len(h.taken) == 0 {
-		return nil
-	}
-	again := newPass(p.Snapshot, p.now)
-	again.taken, again.named = h.taken, h.named
-	maps.Copy(again.taken, p.taken)
-	maps.Copy(again.named, p.named)
-	return again
 }
 
 // hunt is the search for places that others must give up, of all in one pass.
@@ -57,6 +71,7 @@ type hunt struct {
 	touched    *timeline.Nodes // nodes that are given up anyhow
 	paid       map[batch.WorkloadID][]quota.Charge
 	usage      *quota.Usage // when those are gone that give way; nil: nobody has a quota
+	begun      bool         // what starts in this plan is taken as running
 
 	taken   map[batch.WorkloadID]batch.Eviction
 	named   map[batch.WorkloadID]*batch.Nomination
@@ -86,10 +101,15 @@ func (p *pass) newHunt() *hunt {
 		switch {
 		case v == nil:
 		case free.After(p.now):
-			h.spared = append(h.spared, spared{victim: v, till: free})
+			h.spare(v, free)
 		default:
 			h.victims = append(h.victims, v)
 			h.priorities = append(h.priorities, v.priority)
+		}
+	}
+	for _, c := range p.order {
+		if c.placed() && c.starts(p) && c.queue.Preemption.LetsGo() && c.queue.Preemption.Exempt <= 0 {
+			h.spare(&victim{queue: c.queue, standing: c.standing()}, p.now.Add(time.Second))
 		}
 	}
 	if len(h.victims)+len(h.spared) == 0 {
@@ -105,6 +125,12 @@ func (p *pass) newHunt() *hunt {
 	}
 	h.readUses()
 	return h
+}
+
+// spare notes that a run is safe until a time.
+func (h *hunt) spare(v *victim, till time.Time) {
+	h.spared = append(h.spared, spared{victim: v, till: till})
+	h.priorities = append(h.priorities, v.priority)
 }
 
 // readUses looks up what is taken of quotas, and by whom.
@@ -125,8 +151,11 @@ func (h *hunt) readUses() {
 			h.usage.Add(bill)
 		}
 	}
-	for _, c := range p.nominees() {
-		h.usage.Add(c.place.bill)
+	// What starts in this plan counts as running: the next one would find it so.
+	for _, c := range p.order {
+		if c.placed() && (c.nomination != nil || c.starts(p)) {
+			h.usage.Add(c.place.bill)
+		}
 	}
 }
 
@@ -143,7 +172,7 @@ func (p *pass) nominees() (all []*contender) {
 // anyGivesWay says whether the work of any queue lets go of its place.
 func (p *pass) anyGivesWay() bool {
 	for _, q := range p.Queues { //order:any a disjunction
-		if q.Preemption.Mode != "" && q.Preemption.Mode != batch.PreemptNever {
+		if q.Preemption.LetsGo() {
 			return true
 		}
 	}

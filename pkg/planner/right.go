@@ -20,21 +20,33 @@ type right struct {
 }
 
 // rightOf is the right of a contender over a victim. Equal standing gives none,
-// but for what its queue takes back.
+// but for what its queue takes back; and nobody takes back from whom that could
+// push it out again.
 func (p *pass) rightOf(c *contender, v *victim) (r right) {
-	mine := standing{tier: c.queue.Tier, priority: c.workload().Priority}
+	mine := c.standing()
 	rules := &c.queue.Preemption
 	switch {
-	case !p.Policy.NoTierPreemption && mine.tier > v.tier:
+	case p.higherTier(c.queue, v.queue):
 		r.higher = true
 	case c.queue == v.queue:
 		r.higher = rules.WithinQueue == batch.WhomLowerPriority && v.priority < mine.priority
-	case p.tree != nil && c.queue.Cohort != "":
+	case p.tree == nil || c.queue.Cohort == "" || p.higherTier(v.queue, c.queue):
+	default:
 		lower := v.compare(mine) < 0
 		r.reclaim = rules.ReclaimWithinCohort == batch.WhomAny || rules.ReclaimWithinCohort == batch.WhomLowerPriority && lower
 		r.borrow = rules.BorrowWithinCohort == batch.WhomLowerPriority && lower
 	}
 	return r
+}
+
+func (c *contender) standing() standing {
+	return standing{tier: c.queue.Tier, priority: c.workload().Priority}
+}
+
+// higherTier says whether work of a queue may push out that of another, because
+// its tier is higher.
+func (p *pass) higherTier(q, other *batch.Queue) bool {
+	return !p.Policy.NoTierPreemption && q.Tier > other.Tier && other.Preemption.LetsGo()
 }
 
 // any says whether there is a right at all.
@@ -127,14 +139,20 @@ func (h *hunt) lawful(c *contender, option int, victims []*victim) bool {
 	for _, v := range h.inTurn(victims) {
 		r := h.p.rightOf(c, v)
 		if !r.higher {
-			above := u.AboveNominal(v.queue.Name, bill)
-			if !above || (!r.borrow && !after.WithinNominal(bill, v.queue.Name)) {
+			loan := u.AboveNominal(v.queue.Name, bill) && !takesOwn(u, v, c)
+			if !loan || (!r.borrow && !after.WithinNominal(bill, v.queue.Name)) {
 				return false
 			}
 		}
 		removePaid(u, v)
 	}
 	return true
+}
+
+// takesOwn says whether a victim takes of its queue's own quotas alone: then it
+// has borrowed nothing, whatever others of its queue have.
+func takesOwn(u *quota.Usage, v *victim, c *contender) bool {
+	return !slices.ContainsFunc(v.pays, func(p quota.Charge) bool { return !u.WithinNominal(p.Bill, c.queue.Name) })
 }
 
 // inTurn are victims in the order that leaves their queues above their nominal
@@ -153,7 +171,7 @@ func (h *hunt) within(c *contender, option int, victims []*victim) (open []*vict
 		return cmp.Or(a.standing.compare(b.standing), cmp.Compare(a.price, b.price), compareIDs(a, b))
 	})
 	for _, v := range order {
-		if h.p.rightOf(c, v).higher || u.AboveNominal(v.queue.Name, c.options[option].bill) {
+		if h.p.rightOf(c, v).higher || (u.AboveNominal(v.queue.Name, c.options[option].bill) && !takesOwn(u, v, c)) {
 			open = append(open, v)
 			removePaid(u, v)
 		}

@@ -78,6 +78,11 @@ func (s *scene) build() {
 	for _, c := range p.nominees() {
 		s.keep(c.place)
 	}
+	for _, c := range p.order {
+		if h.begun && c.nomination == nil && c.placed() && c.starts(p) {
+			s.keep(c.place)
+		}
+	}
 	for _, place := range h.kept {
 		s.keep(place)
 	}
@@ -126,7 +131,7 @@ func (s *scene) catchUp(index int) {
 	h := s.hunt
 	for ; s.upto < index; s.upto++ {
 		c := h.p.order[s.upto]
-		if c.nomination != nil || c.best() != c {
+		if c.nomination != nil || c.best() != c || (h.begun && c.starts(h.p)) {
 			continue
 		}
 		if _, named := h.named[c.workload().ID]; named {

@@ -52,7 +52,7 @@ func (p *pass) newVictim(s *batch.Started) (v *victim, free time.Time) {
 	q := p.Queues[w.Allocation.Queue]
 	_, evicted := p.evicting[w.ID]
 	switch {
-	case q == nil || q.Preemption.Mode == "" || q.Preemption.Mode == batch.PreemptNever:
+	case q == nil || !q.Preemption.LetsGo():
 		return nil, time.Time{}
 	case w.Eviction != nil || evicted || (s.Owner != nil && (s.Owner.End != nil || s.Owner.Fixed)):
 		return nil, time.Time{}
@@ -63,14 +63,24 @@ func (p *pass) newVictim(s *batch.Started) (v *victim, free time.Time) {
 	}
 	v.weight = p.weightOf(w)
 	v.price = p.priceOf(v)
-	switch exempt := q.Preemption.Exempt; {
-	case exempt <= 0:
-		return v, p.now
-	case w.ReadySince.IsZero():
-		return nil, time.Time{} // when its pods are ready it is looked at again
-	default:
-		return v, ceil(w.ReadySince.Add(exempt))
+	free = w.Allocation.Start.Add(time.Second) // what starts now is nobody's victim now
+	if exempt := q.Preemption.Exempt; exempt > 0 {
+		ready := p.readySince(w)
+		if ready.IsZero() {
+			return nil, time.Time{} // when its pods are ready it is looked at again
+		}
+		free = ceil(ready.Add(exempt))
 	}
+	return v, free
+}
+
+// readySince is since when the pods of a run have been ready; zero: they were
+// not.
+func (p *pass) readySince(w *batch.Workload) time.Time {
+	if w.ReadySince.IsZero() && p.ready[w.ID] {
+		return p.now
+	}
+	return w.ReadySince
 }
 
 // weightOf is how much a run holds: GPUs where the cluster has any, else

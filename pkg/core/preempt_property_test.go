@@ -1,0 +1,187 @@
+package core_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/berth-dev/berth/pkg/batch"
+)
+
+// drawPreemption draws queues whose work gives way, in every manner.
+func drawPreemption(t *rapid.T, w *world) {
+	modes := []batch.PreemptionMode{batch.PreemptRequeue, batch.PreemptRequeue, batch.PreemptRequeue, batch.PreemptCancel, batch.PreemptNever}
+	cohort := rapid.IntRange(0, 2).Draw(t, "cohort") > 0
+	for i, name := range []string{"main", "front", "side"} {
+		w.queue(name, func(q *batch.Queue) {
+			q.Tier = int32([]int{1, 5, 1}[i])
+			q.Preemption = batch.Preemption{
+				Mode:        rapid.SampledFrom(modes).Draw(t, "mode"),
+				Grace:       time.Duration(rapid.SampledFrom([]int{0, 0, 1, 3}).Draw(t, "grace")) * time.Minute,
+				Exempt:      time.Duration(rapid.SampledFrom([]int{0, 0, 0, 4}).Draw(t, "exempt")) * time.Minute,
+				WithinQueue: rapid.SampledFrom([]batch.PreemptWhom{batch.WhomNever, batch.WhomLowerPriority}).Draw(t, "within"),
+			}
+			if !cohort {
+				return
+			}
+			q.Cohort = "all"
+			q.Preemption.ReclaimWithinCohort = rapid.SampledFrom([]batch.PreemptWhom{batch.WhomNever, batch.WhomLowerPriority, batch.WhomAny}).Draw(t, "reclaim")
+			q.Preemption.BorrowWithinCohort = rapid.SampledFrom([]batch.PreemptWhom{batch.WhomNever, batch.WhomNever, batch.WhomLowerPriority}).Draw(t, "borrow")
+			q.Quotas = batch.Quotas{"": {batch.ResourceGPU: batch.Quota{Nominal: batch.Amount(rapid.SampledFrom([]int{0, 4, 8, 16}).Draw(t, "nominal"))}}}
+		})
+	}
+	if cohort {
+		w.step(batch.CohortObserved{Cohort: batch.Cohort{Name: "all"}})
+	}
+}
+
+// drawYielding draws work that may be told to end.
+func drawYielding(t *rapid.T, i int) job {
+	j := drawJob(t, i)
+	j.queue = rapid.SampledFrom([]string{"main", "main", "front", "side"}).Draw(t, "of queue")
+	edit := j.edit
+	delivery := rapid.SampledFrom([]batch.Delivery{batch.DeliverTerm, batch.DeliverTerm, batch.DeliverSignal}).Draw(t, "delivery")
+	final := rapid.IntRange(0, 7).Draw(t, "final") == 0
+	j.edit = func(w *batch.Workload) {
+		if edit != nil {
+			edit(w)
+		}
+		w.Checkpoint.Delivery, w.NoRequeue = delivery, final
+	}
+	return j
+}
+
+// checkEvictions holds evictions to what they are for: a place that is kept, or
+// a start, for work of higher standing; or what a queue takes back.
+func checkEvictions(w *world, plan batch.Plan) {
+	queues := map[batch.WorkloadID]batch.QueueName{}
+	for _, d := range plan.Nominate {
+		if d.Nomination != nil {
+			queues[d.ID] = d.Nomination.Allocation.Queue
+		}
+	}
+	for _, d := range plan.Start {
+		queues[d.ID] = d.Allocation.Queue
+	}
+	snapshot := w.core.Snapshot()
+	for _, d := range plan.Evict {
+		if d.Eviction.For == "" {
+			continue
+		}
+		queue, kept := queues[d.Eviction.For]
+		if !kept {
+			w.t.Fatalf("%d: %s is evicted for %s, which neither starts nor has a place: %s", minuteOf(w.now), d.ID, d.Eviction.For, brief(plan))
+		}
+		victim, _ := w.core.Workload(d.ID)
+		by, _ := w.core.Workload(d.Eviction.For)
+		q, vq := snapshot.Queues[queue], snapshot.Queues[victim.Allocation.Queue]
+		if mode := vq.Preemption.Mode; mode == "" || mode == batch.PreemptNever {
+			w.t.Fatalf("%s is evicted, whose queue has mode %q", d.ID, mode)
+		}
+		if exempt := vq.Preemption.Exempt; exempt > 0 && (victim.ReadySince.IsZero() || w.now.Before(victim.ReadySince.Add(exempt))) {
+			w.t.Fatalf("%s is evicted, which is safe for %s since %v", d.ID, exempt, victim.ReadySince)
+		}
+		lower := vq.Tier < q.Tier || (vq.Tier == q.Tier && victim.Priority < by.Priority)
+		if !lower && d.Eviction.Cause != batch.CauseReclaimed {
+			w.t.Fatalf("%s (%d, %d) is evicted for %s (%d, %d)", d.ID, vq.Tier, victim.Priority, d.Eviction.For, q.Tier, by.Priority)
+		}
+	}
+}
+
+// starts that others were evicted for.
+type dues map[batch.WorkloadID]int
+
+// checkDues: whom others were evicted for starts, or its place is kept.
+func (due dues) check(w *world, plan batch.Plan) {
+	for _, d := range plan.Evict {
+		if d.Eviction.For != "" {
+			due[d.Eviction.For] = w.jobs[nameOf(d.Eviction.For)].starts
+		}
+	}
+	ended := map[batch.WorkloadID]bool{}
+	for _, d := range plan.Nominate {
+		ended[d.ID] = d.Nomination == nil
+	}
+	for id, starts := range due { //order:any each by itself
+		j := w.jobs[nameOf(id)]
+		if j.starts > starts || !j.ended.IsZero() {
+			delete(due, id)
+		} else if ended[id] {
+			w.t.Fatalf("%d: the place of %s is given up: %s", minuteOf(w.now), id, brief(plan))
+		}
+	}
+}
+
+func TestPreemptionKeepsItsInvariants(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		w := newWorld(t)
+		policy := batch.DefaultPolicy()
+		if rapid.Bool().Draw(t, "other policy") {
+			drawPolicy(t, &policy)
+		}
+		policy.Victims = rapid.SampledFrom([]batch.VictimOrder{"", batch.VictimsYoungest, batch.VictimsSmallestFirst}).Draw(t, "victims")
+		policy.RequeueDelay = time.Duration(rapid.SampledFrom([]int{0, 0, 5}).Draw(t, "delay")) * time.Minute
+		w.step(batch.PolicyObserved{Policy: policy})
+		w.nodes(rapid.IntRange(1, 4).Draw(t, "nodes"), 8)
+		drawPreemption(t, w)
+		w.lingers = func(batch.WorkloadID) int { return rapid.IntRange(0, 3).Draw(t, "lingers") }
+		due := dues{}
+		w.look = func(plan batch.Plan) {
+			checkGrants(w, plan)
+			checkBuckets(w, plan)
+			checkPromises(w, plan)
+			checkEvictions(w, plan)
+			due.check(w, plan)
+		}
+		minute := 0
+		for i := range rapid.IntRange(1, 25).Draw(t, "steps") {
+			if rapid.IntRange(0, 2).Draw(t, "step") == 0 {
+				minute += rapid.IntRange(0, 9).Draw(t, "minutes")
+				w.until(minute)
+				continue
+			}
+			w.submit(drawYielding(t, i))
+			if rapid.Bool().Draw(t, "at once") {
+				w.until(minute)
+			}
+		}
+		w.until(minute + 30)
+	})
+}
+
+// What is disturbed while others give way is given up in order, and nothing is
+// granted twice.
+func TestPreemptionInAWildWorld(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		w := newWorld(t)
+		nodes := rapid.IntRange(1, 4).Draw(t, "nodes")
+		w.nodes(nodes, 8)
+		drawPreemption(t, w)
+		w.lingers = func(batch.WorkloadID) int { return rapid.IntRange(0, 3).Draw(t, "lingers") }
+		w.look = func(plan batch.Plan) {
+			checkGrants(w, plan)
+			checkBuckets(w, plan)
+			checkPromises(w, plan)
+			checkEvictions(w, plan)
+		}
+		minute := 0
+		for i := range rapid.IntRange(1, 25).Draw(t, "steps") {
+			switch rapid.IntRange(0, 6).Draw(t, "step") {
+			case 0, 1:
+				minute += rapid.IntRange(0, 9).Draw(t, "minutes")
+			case 2:
+				disturb(t, w, nodes)
+			case 3:
+				flip := rapid.Bool().Draw(t, "ready")
+				w.node(fmt.Sprintf("n%d", rapid.IntRange(1, nodes).Draw(t, "node")), 8, func(n *batch.Node) { n.Ready = flip })
+			default:
+				w.submit(drawYielding(t, i))
+			}
+			w.until(minute)
+		}
+	})
+}
