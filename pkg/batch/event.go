@@ -107,7 +107,8 @@ type Owner struct {
 	// that start. A mark left over from an earlier run does not count.
 	Run int
 	// Fixed says that the owner cannot be stopped and started again (a bare
-	// pod whose gate is gone): a late start is waited for, never taken back.
+	// pod whose gate is gone): a late start is waited for, never taken back,
+	// and when its place is taken it has ended for good.
 	Fixed bool
 	// Cancel is the time that its user grants it when he cancels it; nil: he
 	// does not.

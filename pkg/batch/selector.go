@@ -43,8 +43,8 @@ type NodeTerm struct {
 // NoSchedule and NoExecute do not concern the planner.
 type Taint struct{ Key, Value, Effect string }
 
-// DrainTaint, with whatever value and effect, asks Berth to take back what runs
-// on a node, with the grace that each has.
+// DrainTaint is the key of a taint that, with whatever value and effect, asks
+// Berth to take back what runs on a node, with the grace that each has.
 const DrainTaint = "berth.dev/drain"
 
 // Toleration lets a pod onto a tainted node. Op is "Exists" or "Equal" (also

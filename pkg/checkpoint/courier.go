@@ -131,8 +131,11 @@ func (c *Courier) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Res
 		return ctrl.Result{}, err
 	}
 	checkpoint, means, err := convert.ParseCheckpoint(workload.Spec.Checkpoint)
-	if err != nil || !needsCourier(checkpoint.Delivery) || convert.Stopped(workload) {
-		return ctrl.Result{}, nil // what can't be read was never started; what is stopped is being told to end
+	if err != nil {
+		return ctrl.Result{}, reconcile.TerminalError(err) // it should never have started
+	}
+	if !needsCourier(checkpoint.Delivery) || convert.Stopped(workload) {
+		return ctrl.Result{}, nil // what is stopped is being told to end
 	}
 	select {
 	case <-c.begun:

@@ -18,15 +18,18 @@ func TestEvictionsInWords(t *testing.T) {
 		want string
 	}{
 		{
-			"noticed, and its pods run on", batch.Eviction{Notice: notice},
+			"noticed, and its pods run on",
+			batch.Eviction{Notice: notice},
 			"preempted by team/urgent; its pods run on until 2026-01-05T12:02:00Z at the latest, or until all have acknowledged; it waits again, at its old place, when they are gone",
 		},
 		{
-			"told to end with the notice", batch.Eviction{Notice: notice, Stopped: noon, Final: batch.Preempted},
+			"told to end with the notice",
+			batch.Eviction{Notice: notice, Stopped: noon, Final: batch.Preempted},
 			"preempted by team/urgent; its pods were told to end at 2026-01-05T12:00:00Z and have until 2026-01-05T12:02:00Z; it ends as Preempted when they are gone",
 		},
 		{
-			"stopped at the end of its grace", batch.Eviction{Notice: notice, Stopped: noon.Add(2 * time.Minute)},
+			"stopped at the end of its grace",
+			batch.Eviction{Notice: notice, Stopped: noon.Add(2 * time.Minute)},
 			"preempted by team/urgent; its pods were told to end at 2026-01-05T12:02:00Z; it waits again, at its old place, when they are gone",
 		},
 	} {

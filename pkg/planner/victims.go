@@ -54,7 +54,7 @@ func (p *pass) newVictim(s *batch.Started) (v *victim, free time.Time) {
 	switch {
 	case q == nil || !q.Preemption.LetsGo():
 		return nil, time.Time{}
-	case w.Eviction != nil || evicted || (s.Owner != nil && (s.Owner.End != nil || s.Owner.Fixed)):
+	case w.Eviction != nil || evicted || (s.Owner != nil && s.Owner.End != nil):
 		return nil, time.Time{}
 	}
 	v = &victim{
