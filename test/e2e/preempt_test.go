@@ -68,7 +68,7 @@ func (w *work) mustStartAfter(others ...*work) {
 	first, _ := w.bound(1, patience)
 	for _, other := range others {
 		for _, pod := range other.pods() {
-			if gone := pod.released(); pod.Bound.Before(first) && (gone.IsZero() || first.Before(gone)) {
+			if gone := pod.released(); !pod.Bound.IsZero() && pod.Bound.Before(first) && (gone.IsZero() || first.Before(gone)) {
 				w.t.Errorf("%s was bound at %v, before pod %s of %s was gone (%v)", w.what(), first, pod.Name, other.what(), gone)
 			}
 		}
