@@ -16,9 +16,7 @@ func TestWhatIsCarriedChangesNoPlan(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		drawWorld(t, func(w *world) func(batch.Plan) {
-			if rapid.Bool().Draw(t, "quotas") {
-				drawQuotas(t, w)
-			}
+			maybeQuotas(t, w)
 			return func(batch.Plan) {
 				snapshot := w.core.Snapshot()
 				with := planner.Plan(snapshot, w.now)

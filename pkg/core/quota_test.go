@@ -191,6 +191,13 @@ func drawQuotas(t *rapid.T, w *world) {
 	}
 }
 
+// maybeQuotas lets half of the worlds have quotas.
+func maybeQuotas(t *rapid.T, w *world) {
+	if rapid.Bool().Draw(t, "quotas") {
+		drawQuotas(t, w)
+	}
+}
+
 // checkQuotas holds what a plan grants to the quotas at every level, at every
 // time at which something that it grants begins: a queue that takes more has
 // what it takes within its own, or within what can be borrowed. Use that was

@@ -37,7 +37,10 @@ func (w *world) restart(events []batch.Event) {
 func TestRestartBreaksNoPromiseAndStartsNothingTwice(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		w := drawWorld(t, func(*world) func(batch.Plan) { return nil })
+		w := drawWorld(t, func(w *world) func(batch.Plan) {
+			maybeQuotas(t, w)
+			return nil
+		})
 		before := w.core.Snapshot()
 		w.restart(w.events)
 		if n := len(w.core.Snapshot().Started); n != len(before.Started) {
@@ -45,6 +48,7 @@ func TestRestartBreaksNoPromiseAndStartsNothingTwice(t *testing.T) {
 		}
 		plan := w.core.Plan(w.now)
 		checkGrants(w, plan)
+		checkQuotas(w, plan)
 		checkBuckets(w, plan)
 		checkPromises(w, plan)
 		if len(plan.Evict)+len(plan.Requeue)+len(plan.Finish) > 0 {

@@ -153,6 +153,7 @@ func TestPlansGrantWhatWasAskedFor(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		drawWorld(t, func(w *world) func(batch.Plan) {
+			maybeQuotas(t, w)
 			return func(plan batch.Plan) {
 				checkWishes(w, plan)
 				checkTurns(w, plan)
