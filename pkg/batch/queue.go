@@ -11,6 +11,9 @@ const (
 	QueueDrain    QueueState = "Drain"    // nothing new, starts what is queued
 	QueueDown     QueueState = "Down"     // accepts, starts nothing
 	QueueInactive QueueState = "Inactive" // neither
+	// QueueTerminating is of a queue that is being deleted: it starts nothing,
+	// and is gone when its last work is.
+	QueueTerminating QueueState = "Terminating"
 )
 
 // Queue is a ClusterQueue: a partition.

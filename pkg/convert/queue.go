@@ -18,6 +18,9 @@ func Queue(cq *v1alpha1.ClusterQueue) (batch.Queue, error) {
 	if out.State == "" {
 		out.State = batch.QueueUp
 	}
+	if cq.DeletionTimestamp != nil {
+		out.State = batch.QueueTerminating
+	}
 	if cq.Spec.PriorityTier != nil {
 		out.Tier = *cq.Spec.PriorityTier
 	}

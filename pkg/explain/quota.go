@@ -18,8 +18,8 @@ func shortage(reason batch.Reason, f batch.Facts) string {
 	left := fmt.Sprintf("%s left, %s asked", Amount(f.Resource, f.Free), Amount(f.Resource, f.Need))
 	if reason == batch.ReasonBorrowingLimit {
 		if f.Cohort != "" {
-			return fmt.Sprintf("%s %s: Cohort %s may have at most %s%s with all that it may borrow (borrowingLimit)",
-				left, noun(f.Resource), f.Cohort, Amount(f.Resource, f.Limit), where(f))
+			return fmt.Sprintf("Cohort %s may have %s %s at most%s with all that it may borrow (borrowingLimit): %s",
+				f.Cohort, Amount(f.Resource, f.Limit), noun(f.Resource), where(f), left)
 		}
 		return fmt.Sprintf("%s %s%s with all that it may borrow (borrowingLimit): %s", uses, noun(f.Resource), where(f), left)
 	}
@@ -40,5 +40,5 @@ func beyondQuota(f batch.Facts) string {
 	if f.Cohort != "" {
 		return text + fmt.Sprintf(", with all that Cohort %s has to lend", f.Cohort)
 	}
-	return text + " of quota"
+	return text + " by its quota"
 }

@@ -162,13 +162,17 @@ func ahead(f batch.Facts) string {
 	if f.Bound == "Strict" {
 		return fmt.Sprintf("nothing overtakes in ClusterQueue %s (backfill.mode: Strict) and %s waits before it", f.Queue, f.First)
 	}
+	on := "on these nodes"
+	if f.Bound == "quota" {
+		on = "with this quota"
+	}
 	switch f.Ahead {
 	case 0:
 		return "its nodes are kept for planned starts"
 	case 1:
-		return "higher-ranked " + f.First + " is planned on these nodes" + at
+		return "higher-ranked " + f.First + " is planned " + on + at
 	}
-	return fmt.Sprintf("%d higher-ranked workloads are planned on these nodes, first %s%s", f.Ahead, f.First, at)
+	return fmt.Sprintf("%d higher-ranked workloads are planned %s, first %s%s", f.Ahead, on, f.First, at)
 }
 
 func resources(v batch.Verdict) string {
@@ -268,6 +272,9 @@ func stopped(f batch.Facts) string {
 	if f.Bound == "Circle" {
 		return fmt.Sprintf("Cohort %s of ClusterQueue %s is above itself (%s); it starts by itself once an admin breaks the circle", f.Cohort, f.Queue, f.Text)
 	}
+	if f.Bound == string(batch.QueueTerminating) {
+		return fmt.Sprintf("ClusterQueue %s is being deleted and starts nothing; it starts by itself once the queue is made again, or the work is sent to another", f.Queue)
+	}
 	text := fmt.Sprintf("ClusterQueue %s is set to %s", f.Queue, f.Bound)
 	switch batch.QueueState(f.Bound) {
 	case batch.QueueDrain:
@@ -276,7 +283,7 @@ func stopped(f batch.Facts) string {
 		text += " and starts nothing"
 	case batch.QueueInactive:
 		text += " and neither takes nor starts work"
-	case batch.QueueUp:
+	case batch.QueueUp, batch.QueueTerminating:
 	}
 	return text + "; it starts by itself once an admin sets the queue to Up"
 }

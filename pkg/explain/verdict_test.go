@@ -47,6 +47,56 @@ func TestVerdictsInWords(t *testing.T) {
 			"asks 4 × 8 nvidia.com/gpu; would fit now, but 3 higher-ranked workloads are planned on these nodes, first ns/a for 13:20; starts at 14:20 at the latest",
 		},
 		{
+			"behind another with the same quota",
+			batch.Verdict{Reason: batch.ReasonPriority, PlannedStart: start, Facts: batch.Facts{Asked: gang, Ahead: 1, First: "ns/a", FirstAt: start, Bound: "quota"}},
+			"asks 4 × 8 nvidia.com/gpu; would fit now, but higher-ranked ns/a is planned with this quota for 14:20; starts at 14:20 at the latest",
+		},
+		{
+			"more than the queue's own quota",
+			batch.Verdict{Reason: batch.ReasonQuotaExceeded, PlannedStart: start, Facts: batch.Facts{
+				Asked: gang, Queue: "a", Flavor: "h100", Resource: batch.ResourceGPU, Need: 32, Used: 8, Limit: 4,
+			}},
+			"asks 4 × 8 nvidia.com/gpu; ClusterQueue a uses 8 of 4 nvidia.com/gpu of its quota in h100: 0 left, 32 asked; starts at 14:20 at the latest",
+		},
+		{
+			"what its cohort has left",
+			batch.Verdict{Reason: batch.ReasonQuotaExceeded, PlannedStart: start, Facts: batch.Facts{
+				Asked: single, Queue: "a", Flavor: "cpu", Resource: batch.ResourceCPU, Need: 1500, Free: 500, Used: 1000, Limit: 4000, Lent: 3000, Cohort: "all",
+			}},
+			"asks 1 × 1500m cpu; ClusterQueue a uses 1 of 4 cpu of its quota in cpu, and has lent 3: 500m left, 1500m asked with all that Cohort all can lend; starts at 14:20 at the latest",
+		},
+		{
+			"a borrowing limit",
+			batch.Verdict{Reason: batch.ReasonBorrowingLimit, Facts: batch.Facts{
+				Asked: gang, Queue: "a", Flavor: "h100", Resource: batch.ResourceGPU, Need: 32, Free: 16, Used: 48, Limit: 64,
+			}},
+			"asks 4 × 8 nvidia.com/gpu; ClusterQueue a uses 48 of 64 nvidia.com/gpu in h100 with all that it may borrow (borrowingLimit): 16 left, 32 asked; no start is known, it starts by itself when enough running work has ended",
+		},
+		{
+			"a borrowing limit of a cohort",
+			batch.Verdict{Reason: batch.ReasonBorrowingLimit, PlannedStart: start, Facts: batch.Facts{
+				Asked: gang, Queue: "a", Flavor: "h100", Resource: batch.ResourceGPU, Need: 32, Used: 48, Limit: 64, Cohort: "team",
+			}},
+			"asks 4 × 8 nvidia.com/gpu; Cohort team may have 64 nvidia.com/gpu at most in h100 with all that it may borrow (borrowingLimit): 0 left, 32 asked; starts at 14:20 at the latest",
+		},
+		{
+			"more than the quota could ever be",
+			batch.Verdict{Reason: batch.ReasonNeverFits, Facts: batch.Facts{
+				Asked: gang, Queue: "a", Flavor: "h100", Resource: batch.ResourceGPU, Need: 32, Limit: 24, Bound: "quota",
+			}},
+			"asks 4 × 8 nvidia.com/gpu; that is 32 nvidia.com/gpu, and ClusterQueue a could have 24 at most in h100 by its quota; it never starts unless the workload, its queue or the nodes are changed",
+		},
+		{
+			"a circle of cohorts",
+			batch.Verdict{Reason: batch.ReasonQueueStopped, Facts: batch.Facts{Queue: "a", Bound: "Circle", Cohort: "c", Text: "b → c → b"}},
+			"Cohort c of ClusterQueue a is above itself (b → c → b); it starts by itself once an admin breaks the circle",
+		},
+		{
+			"a queue that is being deleted",
+			batch.Verdict{Reason: batch.ReasonQueueStopped, Facts: batch.Facts{Queue: "a", Bound: "Terminating"}},
+			"ClusterQueue a is being deleted and starts nothing; it starts by itself once the queue is made again, or the work is sent to another",
+		},
+		{
 			"scattered",
 			batch.Verdict{Reason: batch.ReasonTopology, PlannedStart: start, Facts: batch.Facts{
 				Asked: gang, FreeNow: 1, Resource: batch.ResourceGPU, Free: 40, Limit: 64,

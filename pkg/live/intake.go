@@ -176,9 +176,6 @@ func (i *Intake) queue(ctx context.Context) func(*v1alpha1.ClusterQueue) {
 			log.FromContext(ctx).Error(err, "this ClusterQueue cannot be read; it starts nothing", "clusterQueue", object.Name)
 			queue.State = batch.QueueDown
 		}
-		if object.DeletionTimestamp != nil {
-			queue.State = batch.QueueDown
-		}
 		i.observe(batch.QueueObserved{Queue: queue})
 	}
 }

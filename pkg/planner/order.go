@@ -210,7 +210,7 @@ func (p *pass) gate(w *batch.Workload, q *batch.Queue) batch.Verdict {
 	switch q.State {
 	case batch.QueueDrain:
 		stopped = late || q.StateSince.IsZero()
-	case batch.QueueDown, batch.QueueInactive:
+	case batch.QueueDown, batch.QueueInactive, batch.QueueTerminating:
 		stopped = true
 	case batch.QueueUp:
 	}

@@ -271,6 +271,9 @@ func (v *verdicts) ahead(c *contender, index int, facts *batch.Facts) {
 				facts.First, facts.FirstAt = nameOf(other.workload()), timeOf(other.start())
 			}
 			facts.Ahead++
+			if !onNodes {
+				facts.Bound = boundQuota // on others
+			}
 		}
 	}
 }

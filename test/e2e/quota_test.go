@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -299,4 +300,48 @@ func TestB82ACircleOfCohorts(t *testing.T) {
 	if err := team.tryEdit(team.client, b, func() { b.Spec.ParentName = b.Name }); err == nil {
 		t.Error("a Cohort that is its own parent is accepted")
 	}
+}
+
+// TestB63AQueueDeletedWhileItIsUsed: nothing new starts, what runs goes on, the
+// status counts what is left, and the queue is gone when that is.
+func TestB63AQueueDeletedWhileItIsUsed(t *testing.T) {
+	t.Parallel()
+	team := newTeam(t, nodes(1, 8), quotas(quotaOf(gpu, "4")))
+	queue := &v1alpha1.ClusterQueue{ObjectMeta: metav1.ObjectMeta{Name: team.name}}
+	read := func() error { return team.client.Get(t.Context(), client.ObjectKeyFromObject(queue), queue) }
+	runs := team.submit(job("runs", gpus(3), walltime("1h")))
+	runs.mustRun()
+	var waiting []*work
+	for i := range 3 {
+		waiting = append(waiting, team.submit(job(fmt.Sprint("waits-", i), gpus(2), walltime("1h"))))
+	}
+	for _, w := range waiting {
+		w.mustWait("QuotaExceeded")
+	}
+	team.eventually(soon, "the queue is kept while it is used", func() (string, bool) {
+		err := read()
+		return fmt.Sprint(queue.Finalizers, err), len(queue.Finalizers) == 1
+	})
+	team.remove(queue)
+	conditions := func() []metav1.Condition { return queue.Status.Conditions }
+	team.mustSay(queue, conditions, metav1.ConditionFalse, "is being deleted", "1 still run and 3 still wait")
+	for _, w := range waiting {
+		w.mustWait("QueueStopped", "is being deleted and starts nothing")
+	}
+	for _, w := range waiting {
+		w.mustHaveNoPods()
+		w.mustBeDeleted()
+	}
+	team.mustSay(queue, conditions, metav1.ConditionFalse, "1 still run and 0 still wait")
+	team.mustUse(team.name, gpu, "3")
+	late := team.submit(job("late", gpus(1), walltime("1h")))
+	late.mustWait("QueueStopped")
+	runs.finish()
+	runs.mustEnd("Completed")
+	team.eventually(soon, "the queue is gone", func() (string, bool) {
+		err := read()
+		return fmt.Sprint(queue.Finalizers, err), apierrors.IsNotFound(err)
+	})
+	late.mustWait("QueueNotFound", "ClusterQueue "+team.name)
+	late.mustHaveNoPods()
 }

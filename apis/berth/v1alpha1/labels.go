@@ -1,5 +1,10 @@
 package v1alpha1
 
+// InUseFinalizer keeps a ClusterQueue, while it is being deleted, until the last
+// of its work is gone: so long its quota is charged, and its status says what is
+// left. It is there only while something runs, and a minute longer.
+const InUseFinalizer = "berth.dev/in-use"
+
 // What a job author writes on a Job, or on a Pod without an owner.
 const (
 	// QueueLabel names the LocalQueue (same namespace) that the Job or Pod

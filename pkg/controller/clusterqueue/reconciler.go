@@ -38,6 +38,7 @@ type Reconciler struct {
 	Driver *live.Driver
 
 	views *published.Source
+	idle  idle
 }
 
 // SetupWithManager registers the controller.
@@ -99,14 +100,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		count(&after.Status, is.summary, queue.Spec.CohortName != "")
 	}
 	setActive(after, is, r.Clock.Now())
-	if equality.Semantic.DeepEqual(queue.Status, after.Status) {
-		return ctrl.Result{}, nil
+	if !equality.Semantic.DeepEqual(queue.Status, after.Status) {
+		err = r.Client.Status().Patch(ctx, after, client.MergeFrom(queue))
+		if client.IgnoreNotFound(err) != nil {
+			return ctrl.Result{}, fmt.Errorf("write status of ClusterQueue %s: %w", queue.Name, err)
+		}
 	}
-	err = r.Client.Status().Patch(ctx, after, client.MergeFrom(queue))
-	if client.IgnoreNotFound(err) != nil {
-		return ctrl.Result{}, fmt.Errorf("write status of ClusterQueue %s: %w", queue.Name, err)
-	}
-	return ctrl.Result{}, nil
+	again, err := r.keepWhileUsed(ctx, queue)
+	return ctrl.Result{RequeueAfter: again}, err
 }
 
 func (r *Reconciler) missingFlavors(ctx context.Context, queue *v1alpha1.ClusterQueue) ([]string, error) {
