@@ -290,8 +290,13 @@ func (p *pass) helps(c *contender, g timeline.Gain) (part timeline.Span, ok bool
 	}
 	if c.placed() {
 		in.Till = min(in.Till, c.start())
+	}
+	if in.From >= in.Till {
+		return in, false
+	}
+	if c.placed() {
 		if slices.ContainsFunc(c.place.Seats, func(s timeline.Seat) bool { return s.Node == g.Node }) {
-			return in, in.From < in.Till // its own hold is out of its way
+			return in, true // its own hold is out of its way
 		}
 	}
 	part = timeline.Span{From: timeline.Never}
@@ -323,10 +328,14 @@ func (p *pass) regain(waiting []*contender) {
 // p.full as it is now.
 func (p *pass) endRound(planned []*contender) {
 	p.filled++
+	p.full.held = 0
 	for _, c := range planned {
 		if p.sticks(c) {
 			c.stuck.round = p.filled
 		}
+		if c.placed() && !c.started {
+			p.full.held++
+		}
 	}
-	p.settled = p.full
+	p.settled, p.left = p.full, p.full
 }

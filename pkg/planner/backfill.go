@@ -203,13 +203,55 @@ func (p *pass) keepPromises() (planned []*contender) {
 	if kept {
 		return planned
 	}
-	if !p.newcomers(planned) && p.settleAll(planned) {
-		planned, _ = p.place(asBefore)
+	some := p.newcomers(planned)
+	var b *board
+	if !some {
+		b = p.settleAll(planned)
+		if b == nil && p.resumes(planned, p.left) {
+			return planned
+		}
+	}
+	if b == nil {
+		b = p.remember(planned)
+	}
+	if !some && p.resumes(planned, b) {
 		return planned
 	}
-	p.remember(planned)
 	planned, _ = p.place(asBefore)
 	return planned
+}
+
+// resumes leaves all promised starts where they are known to be, on a board
+// that holds just them beside what runs; false if there is none, or if some may
+// not stay there.
+func (p *pass) resumes(planned []*contender, b *board) bool {
+	if b == nil || p.turns() != nil {
+		return false
+	}
+	held := 0
+	for _, c := range planned {
+		if c.promise == 0 {
+			continue
+		}
+		if c.kept == nil || !c.kept.record.plannable() || c.kept.place.From != max(c.promise, p.from) {
+			return false
+		}
+		if c.kept.record == c {
+			held++
+		}
+	}
+	if held != b.held {
+		return false
+	}
+	p.full = b.clone()
+	p.gains, p.freed, p.gainsOfKind = nil, nil, map[*kind]*kindGains{}
+	p.unseat()
+	for _, c := range planned {
+		if c.promise != 0 && c.kept.record == c {
+			c.settle(c.kept.option, c.kept.place)
+		}
+	}
+	return true
 }
 
 // newcomers says whether there are any that may push others back.
@@ -238,7 +280,7 @@ func (p *pass) place(how manner) (planned []*contender, kept bool) {
 	var late []*contender
 	for i, c := range p.order {
 		if i == p.reached {
-			if p.mayEnd() && len(allowance.counted) >= p.Policy.Depth {
+			if p.mayEnd() && allowance.count >= p.Policy.Depth {
 				break
 			}
 			p.reach(i + 1)
@@ -262,7 +304,7 @@ func (p *pass) place(how manner) (planned []*contender, kept bool) {
 				continue
 			}
 			kept = p.seatInTurn(c, how, seating{floors: floors, from: turns.of(c, p.from)}, kept) && kept
-			if !c.starts(p) {
+			if !c.starts(p) && (kept || c.promise == 0 || c.promise > p.from) {
 				allowance.spend(c)
 			}
 		} else if how == afresh {
@@ -345,9 +387,8 @@ func (p *pass) keep(c *contender, how manner, from timeline.Time) bool {
 	if start < from || start >= c.within(timeline.Span{Till: timeline.Never}).Till {
 		return false
 	}
-	if how == asBefore && c.kept != nil && c.kept.record == c && c.kept.place.From == start && p.full.fits(c.kept.place) {
+	if how == asBefore && c.kept != nil && c.kept.record == c && c.kept.place.From == start && p.full.tryHold(c.kept.place) {
 		c.settle(c.kept.option, c.kept.place)
-		p.full.hold(c.place)
 		return true
 	}
 	option, place, ok := p.full.firstOf(c, func(i int) (stay, bool) { return p.look(c, i, lookAt{start: start, how: how}) })

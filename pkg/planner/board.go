@@ -11,6 +11,7 @@ import (
 type board struct {
 	nodes  *timeline.Timeline
 	ledger *quota.Ledger // nil: nobody has a quota
+	held   int           // planned starts on it, where somebody has counted them
 }
 
 // stay is a place on the nodes, with what it takes of its queue's quotas.
@@ -44,6 +45,17 @@ func (b *board) release(s stay) {
 	if !s.bill.Free() {
 		b.ledger.Release(s.bill, payTime(s.Span))
 	}
+}
+
+// tryHold takes a stay if there is room for it.
+func (b *board) tryHold(s stay) bool {
+	if !b.pays(s.bill, s.Span) || !b.nodes.TryHold(s.Place) {
+		return false
+	}
+	if !s.bill.Free() {
+		b.ledger.Hold(s.bill, payTime(s.Span))
+	}
+	return true
 }
 
 // fits says whether there is room for a stay.

@@ -39,6 +39,8 @@ type memory struct {
 	seen      *seen
 	resettled [ordersMax]*seen
 	stuck     stuck
+	held      *batch.Allocation // by the plan before, and where that is
+	kept      kept
 }
 
 // pickUp takes what the plan before has left, if the nodes are the same. Where
@@ -59,17 +61,36 @@ func (p *pass) pickUp() {
 
 // recollect gives a record what is known of it.
 func (p *pass) recollect(c *contender) {
-	if p.carried == nil {
-		return
-	}
-	m, ok := p.carried.records[recordKey{id: c.workload().ID, queue: c.queue.Name}]
-	if !ok {
-		return
+	var m memory
+	if p.carried != nil {
+		m = p.carried.records[recordKey{id: c.workload().ID, queue: c.queue.Name}]
 	}
 	c.seen, c.resettled = m.seen, m.resettled
 	if m.key == c.key {
 		c.stuck = m.stuck
 	}
+	held := c.waiting.Held
+	switch {
+	case held == nil || held.Queue != c.queue.Name:
+	case held == m.held && m.key == c.key:
+		c.kept = &kept{record: c, option: m.kept.option, place: m.kept.place}
+	default:
+		c.kept = p.recall(c)
+	}
+	if c.kept != nil && c.kept.record == c {
+		c.recalled = c.kept
+	}
+}
+
+// memoryOf is what is known of a record; false: nothing is.
+func (p *pass) memoryOf(c *contender) (m memory, some bool) {
+	m = memory{key: c.key, seen: c.seen, resettled: c.resettled, stuck: c.stuck}
+	m.stuck.known = m.stuck.known && m.stuck.round == p.filled
+	m.stuck.round = 1
+	if was := c.recalled; was != nil && was.record == c {
+		m.held, m.kept = c.waiting.Held, kept{option: was.option, place: was.place}
+	}
+	return m, m.seen != nil || m.resettled != [ordersMax]*seen{} || m.stuck.known || m.held != nil
 }
 
 // leave makes the carry for the next plan.
@@ -86,12 +107,7 @@ func (p *pass) leave() {
 		if c.started {
 			continue
 		}
-		if c.stuck.round != p.filled {
-			c.stuck.known = false
-		}
-		if c.seen != nil || c.resettled != [ordersMax]*seen{} || c.stuck.known {
-			m := memory{key: c.key, seen: c.seen, resettled: c.resettled, stuck: c.stuck}
-			m.stuck.round = 1
+		if m, some := p.memoryOf(c); some {
 			left.records[recordKey{id: c.workload().ID, queue: c.queue.Name}] = m
 		}
 	}

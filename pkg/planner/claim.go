@@ -14,14 +14,15 @@ type claim struct {
 	// arrived says that it has not been looked at in this order before. Only
 	// then may it push lower-ranked planned starts back; what waited without a
 	// start takes the space that nobody holds.
-	arrived bool
-	promise timeline.Time // the start that binds; 0: none
-	kept    *kept         // its placement, if it is known
-	left    *kept         // where the last round of this plan left it
-	tried   bool          // a round of this plan has looked for space for it
-	loose   bool          // its place was given to another, look again
-	grown   bool          // it starts, and with the most pods that fit
-	started bool          // it starts, or is nominated, and its place is on p.line
+	arrived  bool
+	promise  timeline.Time // the start that binds; 0: none
+	kept     *kept         // its placement, if it is known
+	recalled *kept         // the same, as the plan before has left it
+	left     *kept         // where the last round of this plan left it
+	tried    bool          // a round of this plan has looked for space for it
+	loose    bool          // its place was given to another, look again
+	grown    bool          // it starts, and with the most pods that fit
+	started  bool          // it starts, or is nominated, and its place is on p.line
 
 	// nomination is what keeps its place for it; nil: nothing. fell says that it
 	// was nominated, and that its place can't be kept any more.
@@ -123,8 +124,9 @@ func (c *contender) within(in timeline.Span) timeline.Span {
 // allowance counts the planned starts that the policy still allows.
 type allowance struct {
 	batch.Policy
-	counted map[*claim]bool
-	byUser  map[string]int
+	count   int             // of the claims
+	counted map[*claim]bool // those of them with several records
+	byUser  map[string]int  // where there is a bound for users, and for queues
 	byQueue map[batch.QueueName]int
 }
 
@@ -137,11 +139,11 @@ func (p *pass) allowance() *allowance {
 // refuses names the bound that leaves no planned start for a record. A claim
 // counts once for the depth and for its user, and for each of its queues.
 func (a *allowance) refuses(c *contender) string {
-	fresh := !a.counted[c.claim]
+	fresh := len(c.records) == 1 || !a.counted[c.claim]
 	switch queue := c.queue.Name; {
 	case a.Backfill == batch.BackfillEASY && a.byQueue[queue] > 0:
 		return boundEASY
-	case fresh && len(a.counted) >= a.Depth:
+	case fresh && a.count >= a.Depth:
 		return boundDepth
 	case fresh && a.PerUser > 0 && a.byUser[c.workload().Submitter] >= a.PerUser:
 		return boundPerUser
@@ -153,9 +155,17 @@ func (a *allowance) refuses(c *contender) string {
 
 // spend counts a record that waits with a planned start, or could.
 func (a *allowance) spend(c *contender) {
-	a.byQueue[c.queue.Name]++
-	if !a.counted[c.claim] {
+	if a.PerQueue > 0 || a.Backfill == batch.BackfillEASY {
+		a.byQueue[c.queue.Name]++
+	}
+	if len(c.records) > 1 {
+		if a.counted[c.claim] {
+			return
+		}
 		a.counted[c.claim] = true
+	}
+	a.count++
+	if a.PerUser > 0 {
 		a.byUser[c.workload().Submitter]++
 	}
 }

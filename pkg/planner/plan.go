@@ -57,6 +57,7 @@ type pass struct {
 	refused   []refusal
 	order     []*contender
 	reached   int                       // how many of the order are this plan's own; see reach
+	slab      []single                  // for those to come
 	several   bool                      // some have records in several queues
 	begun     map[batch.WorkloadID]bool // those that start in this plan
 	starts    []*contender              // the same, but for the nominated
@@ -82,6 +83,7 @@ type pass struct {
 	trail   trail            // through the order
 	byStart [ordersMax]trail // through the starts
 	filled  int              // rounds with a second way
+	left    *board           // p.full when the last round of this plan ended; nil: none has
 	settled *board           // p.full when the last of them ended
 	gains   []timeline.Gain  // of the nodes, since then
 	freed   []quota.Gain     // of the quotas, since then
@@ -172,9 +174,9 @@ func (p *pass) window() time.Duration {
 }
 
 func (p *pass) start(c *contender) {
-	p.plan.Start = append(p.plan.Start, batch.StartDecision{
-		ID: c.workload().ID, Run: c.workload().Restarts, Allocation: p.allocation(c),
-	})
+	a := p.allocation(c)
+	a.Planned = c.workload().Promise
+	p.plan.Start = append(p.plan.Start, batch.StartDecision{ID: c.workload().ID, Run: c.workload().Restarts, Allocation: a})
 	if p.Policy.StartTimeout > 0 {
 		p.wake(p.now.Add(p.Policy.StartTimeout))
 	}
@@ -201,9 +203,22 @@ func (p *pass) wait(w *batch.Waiting, v batch.Verdict) {
 
 // allocation is what a contender holds from its start on.
 func (p *pass) allocation(c *contender) batch.Allocation {
+	if held := c.waiting.Held; held != nil && p.holdsStill(c, held) {
+		return *held
+	}
 	a := p.allocationAt(c, c.option, c.place.Place)
-	a.Via, a.Planned = c.via, c.waiting.Workload.Promise
+	a.Via = c.via
 	return a
+}
+
+// holdsStill says whether an allocation is that of the contender's place.
+func (p *pass) holdsStill(c *contender, held *batch.Allocation) bool {
+	was := c.recalled
+	deadline := time.Time{}
+	if c.place.Till != timeline.Never {
+		deadline = timeOf(c.place.Till)
+	}
+	return was != nil && was.record == c && was.option == c.option && c.place.Equal(was.place) && held.Via == c.via && held.Deadline.Equal(deadline)
 }
 
 // allocationAt is what a contender would hold at a place.

@@ -71,15 +71,15 @@ func (p *pass) seats(placement batch.Placement, set *timeline.Set) ([]timeline.S
 
 // settleAll finds placements for all promised starts that depend on nothing but
 // what runs and what was promised: after a restart, when nobody knows where the
-// promised starts were, they are found again in the same way. It says whether
-// there is room for all; if not, nothing has changed.
+// promised starts were, they are found again in the same way. It returns a board
+// with all of them; nil if there is no room for all, and nothing has changed.
 //
 // Taken in the order of their starts, work on whole nodes always finds a
 // placement for all: of spans that overlap at no time more often than there are
 // nodes, each finds a node that is free when it begins. With mixed sizes some
 // may find none: where placements are lost these go to the front, and all are
 // placed again. Where all are known they will do as they are.
-func (p *pass) settleAll(planned []*contender) bool {
+func (p *pass) settleAll(planned []*contender) *board {
 	order := promisedOf(planned)
 	last := 0
 	if slices.ContainsFunc(order, func(k *claim) bool { return k.kept == nil }) {
@@ -101,7 +101,8 @@ func (p *pass) settleAll(planned []*contender) bool {
 			}
 		}
 		if len(r.failed) == 0 {
-			return true
+			r.line.held = len(order)
+			return r.line
 		}
 		for i, k := range order {
 			k.kept = before[i]
@@ -109,7 +110,7 @@ func (p *pass) settleAll(planned []*contender) bool {
 		rest := slices.DeleteFunc(order, func(k *claim) bool { return slices.Contains(r.failed, k) })
 		order = append(r.failed, rest...)
 	}
-	return false
+	return nil
 }
 
 // resettledOf is what is known of claims from the last time that all were
@@ -183,13 +184,14 @@ func promisedOf(planned []*contender) (promised []*claim) {
 }
 
 // remember finds placements for promised starts whose placement is not known or
-// does not do any more, beside those whose placement does.
-func (p *pass) remember(planned []*contender) {
+// does not do any more, beside those whose placement does. It returns a board
+// with all of them if all were known.
+func (p *pass) remember(planned []*contender) *board {
 	r := &repair{p: p, line: p.line.clone()}
 	var unknown []*claim
 	for _, k := range promisedOf(planned) {
-		if k.kept != nil && k.kept.place.From == max(k.promise, p.from) && r.line.fits(k.kept.place) {
-			r.line.hold(k.kept.place)
+		if k.kept != nil && k.kept.place.From == max(k.promise, p.from) && r.line.tryHold(k.kept.place) {
+			r.line.held++
 			continue
 		}
 		k.kept = nil
@@ -202,7 +204,11 @@ func (p *pass) remember(planned []*contender) {
 			r.failed = append(r.failed, k)
 		}
 	}
+	if len(unknown) == 0 {
+		return r.line
+	}
 	r.run()
+	return nil
 }
 
 // lost says whether the placement of a promise is not known, although nothing

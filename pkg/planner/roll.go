@@ -217,11 +217,19 @@ type single struct {
 	records [1]*contender
 }
 
+// slabSize is how many of them are made at once.
+const slabSize = 128
+
 // mine is a contender that is this plan's own, with what is known of it.
 func (p *pass) mine(index int) *contender {
 	c := p.order[index]
 	if c.frozen {
-		own := &single{claim: *c.claim, record: *c}
+		if len(p.slab) == 0 {
+			p.slab = make([]single, slabSize)
+		}
+		own := &p.slab[0]
+		p.slab = p.slab[1:]
+		own.claim, own.record = *c.claim, *c
 		own.records[0] = &own.record
 		own.claim.records = own.records[:]
 		own.record.claim, own.record.frozen = &own.claim, false
@@ -232,9 +240,6 @@ func (p *pass) mine(index int) *contender {
 		if !record.known {
 			record.known = true
 			p.recollect(record)
-			if kept := p.recall(record); kept != nil {
-				c.kept = kept
-			}
 		}
 	}
 	return c

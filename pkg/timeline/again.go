@@ -74,8 +74,12 @@ func (t *Timeline) LookAgain(was Look, changed *Nodes) Look {
 		return was.seenFrom(t.from)
 	}
 	s := &was.Need.Sets[0]
+	span := Span{From: was.Start, Till: was.Start.plus(was.Need.Long)}
+	if t.from == was.from && !t.concerns(s, was.Need.Long, span, was.Place.Seats, changed) {
+		return was
+	}
 	t.scratch.nodes = s.among(t.scratch.nodes[:0], was.Place.Seats, changed)
-	candidates := t.candidates(s, t.scratch.nodes, Span{From: was.Start, Till: was.Start.plus(was.Need.Long)})
+	candidates := t.candidates(s, t.scratch.nodes, span)
 	if !was.Found && len(candidates) == 0 {
 		return was.seenFrom(t.from)
 	}
@@ -87,6 +91,25 @@ func (t *Timeline) LookAgain(was Look, changed *Nodes) Look {
 	was.from = t.from
 	was.Place = Place{Span: was.Place.Span, Seats: seats, picks: picks}
 	return was
+}
+
+// concerns says whether any node that has changed is one of those chosen, or
+// has room now.
+func (t *Timeline) concerns(s *Set, long Long, span Span, chosen []Seat, changed *Nodes) bool {
+	for i := range chosen {
+		if changed.has[chosen[i].Node] {
+			return true
+		}
+	}
+	for _, node := range changed.list {
+		if !s.usable(node) {
+			continue
+		}
+		if _, ok := t.lines[node].first(startsOf{set: s, long: long, in: Span{From: span.From, Till: span.From + 1}, width: t.width}); ok {
+			return true
+		}
+	}
+	return false
 }
 
 // seenFrom is a look whose answer is the same at a later time.
@@ -140,6 +163,9 @@ func (t *Timeline) noWorse(picks []pick, was Look) bool {
 func (n *Nodes) anyOf(s Set) bool { return slices.ContainsFunc(n.list, s.usable) }
 
 func (s *Set) usable(node int32) bool {
+	if int(node) < len(s.Nodes) && s.Nodes[node] == node {
+		return true // as where all nodes would do
+	}
 	_, ok := slices.BinarySearch(s.Nodes, node)
 	return ok
 }

@@ -146,6 +146,18 @@ func (t *Timeline) Hold(p Place) {
 	}
 }
 
+// TryHold takes a place if it is free.
+func (t *Timeline) TryHold(p Place) bool {
+	for i, s := range p.Seats {
+		t.add(s.Node, s.Each, -s.Pods, p.Span)
+		if _, _, ok := t.overfull(s, p.Span); !ok {
+			t.Release(Place{Span: p.Span, Seats: p.Seats[:i+1]})
+			return false
+		}
+	}
+	return true
+}
+
 // Release gives a place back.
 func (t *Timeline) Release(p Place) {
 	for _, s := range p.Seats {
@@ -155,15 +167,11 @@ func (t *Timeline) Release(p Place) {
 
 // Fits says whether a place is free.
 func (t *Timeline) Fits(p Place) bool {
-	for i, s := range p.Seats {
-		t.add(s.Node, s.Each, -s.Pods, p.Span)
-		if _, _, ok := t.overfull(s, p.Span); !ok {
-			t.Release(Place{Span: p.Span, Seats: p.Seats[:i+1]})
-			return false
-		}
+	fits := t.TryHold(p)
+	if fits {
+		t.Release(p)
 	}
-	t.Release(p)
-	return true
+	return fits
 }
 
 // overfull finds a resource that the seat asks for and its node lacks.
