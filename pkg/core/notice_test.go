@@ -185,3 +185,27 @@ func TestB19APodThatIsAWorkloadEndsAsPreempted(t *testing.T) {
 		}
 	}
 }
+
+// TestB39ARunThatIsNeverReadyIsNotProtectedForEver: its exempt time counts from
+// when it should have been ready.
+func TestB39ARunThatIsNeverReadyIsNotProtectedForEver(t *testing.T) {
+	t.Parallel()
+	h := newHand(t)
+	h.queue("main", func(q *batch.Queue) {
+		q.Preemption = batch.Preemption{Mode: batch.PreemptRequeue, Exempt: 10 * time.Minute}
+	})
+	h.queue("high", func(q *batch.Queue) { q.Tier = 10 })
+	h.submit(job{name: "a", gpu: 8, walltime: 600})
+	h.expect(0, "start a")
+	h.owner("a", batch.Owner{Started: true})
+	h.bound("a", 0, batch.PodBound, nil)
+	h.submit(job{name: "b", gpu: 8, walltime: 60, queue: "high"})
+	for _, minute := range []float64{1, 10, 14.9} {
+		if h.at(minute); len(h.plan.Evict) > 0 {
+			t.Fatalf("at %v it is taken back, before its time", minute)
+		}
+	}
+	if h.at(15); len(h.plan.Evict) != 1 { // 5m until a start has failed, and 10m
+		t.Errorf("at 15 it is protected still: %+v", h.plan)
+	}
+}

@@ -66,8 +66,13 @@ func (p *pass) newVictim(s *batch.Started) (v *victim, free time.Time) {
 	free = w.Allocation.Start.Add(time.Second) // what starts now is nobody's victim now
 	if exempt := q.Preemption.Exempt; exempt > 0 {
 		ready := p.readySince(w)
-		if ready.IsZero() {
+		switch {
+		case ready.IsZero() && p.Policy.StartTimeout <= 0:
 			return nil, time.Time{} // when its pods are ready it is looked at again
+		case ready.IsZero():
+			// A run that never becomes ready is not protected for ever: it counts
+			// as ready when it should have been.
+			ready = w.Allocation.Start.Add(p.Policy.StartTimeout)
 		}
 		free = ceil(ready.Add(exempt))
 	}

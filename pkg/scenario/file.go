@@ -21,6 +21,10 @@ type File struct {
 	Start time.Time
 	Until time.Duration // 0: when all jobs have ended, DurationMax at most
 	Seed  int64
+	// Live says that it is also played against a real control plane, where
+	// LiveScale of its time passes in a second.
+	Live      bool
+	LiveScale time.Duration
 
 	Objects []Object // in the order in which they are applied
 	Nodes   []batch.Node

@@ -252,7 +252,14 @@ func (l *loader) convert(scenario *v1alpha1.Scenario) {
 	if spec.Seed != nil {
 		l.out.Seed = *spec.Seed
 	}
-	l.offset("spec.liveScale", spec.LiveScale)
+	l.out.Live = spec.Live != nil && *spec.Live
+	l.out.LiveScale = time.Minute
+	if spec.LiveScale != "" {
+		l.out.LiveScale = l.offset("spec.liveScale", spec.LiveScale)
+	}
+	if l.out.LiveScale <= 0 {
+		l.wrong("spec.liveScale", "is 0s: its time would stand still")
+	}
 	for i := range spec.Nodes {
 		l.out.Nodes = append(l.out.Nodes, l.nodeGroup(fmt.Sprintf("spec.nodes[%d]", i), &spec.Nodes[i])...)
 	}

@@ -31,7 +31,8 @@ const (
 //
 //   - the pods that are bound to a node and not terminal ask for more than it has;
 //   - a gang runs in part, for longer than a start or a replacement takes;
-//   - a workload has no condition, so that nobody knows what becomes of it.
+//   - a workload has no condition, so that nobody knows what becomes of it;
+//   - a workload is in two states at once (B18).
 type inspector struct {
 	history *history
 
@@ -164,6 +165,9 @@ func (i *inspector) lookAtWorkloads(workloads []v1alpha1.QueuedWorkload, pods []
 		if owner == nil || qw.DeletionTimestamp != nil {
 			continue
 		}
+		if on := states(qw); len(qw.Status.Conditions) > 0 && len(on) != 1 {
+			i.find(qw.Namespace, fmt.Sprintf("workload %s is in the states %v at once, it must be in one", qw.Name, on))
+		}
 		i.hold(qw, "silent", len(qw.Status.Conditions) == 0 && !pardoned, now, answerTime, "has no condition at all")
 		held, text := countPods(byOwner[owner.UID])
 		want := int(*qw.Spec.PodSets[0].Count)
@@ -187,6 +191,17 @@ func countPods(pods []*corev1.Pod) (held int, text string) {
 		return 0, ""
 	}
 	return bound + succeeded, fmt.Sprintf("%d running and %d succeeded", bound, succeeded)
+}
+
+// states are those of Pending, Admitted and Finished that a workload is in.
+func states(qw *v1alpha1.QueuedWorkload) []string {
+	var on []string
+	for _, kind := range []string{v1alpha1.ConditionPending, v1alpha1.ConditionAdmitted, v1alpha1.ConditionFinished} {
+		if meta.IsStatusConditionTrue(qw.Status.Conditions, kind) {
+			on = append(on, kind)
+		}
+	}
+	return on
 }
 
 // running says whether all of a workload should run.

@@ -125,7 +125,7 @@ func TestB01TheVictimsGPUsStayTaken(t *testing.T) {
 	if bound, _ := high.bound(1, soon); bound.Sub(began) < 8*time.Second {
 		t.Errorf("high was bound %s after it came; low had 8s from SIGTERM on", bound.Sub(began))
 	}
-	low.mustHaveEvent("preempted by "+team.name+"/high")
+	low.mustHaveEvent("preempted by " + team.name + "/high")
 	high.mustHaveEvent("a place is kept for it", team.name+"/low")
 	if diff := gocmp.Diff(before, low.now().Spec.Template); diff != "" {
 		t.Errorf("B11: the template of the victim (-before +after):\n%s", diff)
@@ -282,7 +282,7 @@ func TestASinglePodEndsAsPreempted(t *testing.T) {
 	high := team.submit(job("high", gpus(8), walltime("10m"), through(urgent)))
 	high.mustRun()
 	high.mustStartAfter(w)
-	w.mustHaveEvent("Preempted: preempted by "+team.name+"/high")
+	w.mustHaveEvent("Preempted: preempted by " + team.name + "/high")
 }
 
 // TestACancelWithGrace: the pods have their time, acknowledge, and end; the Job
