@@ -30,7 +30,7 @@ const Namespace = "berth-system"
 // runs as. The admission policies know it by name.
 const ControllerServiceAccount = "berth-controller"
 
-//go:embed crd/*.yaml policy/*.yaml rbac/*.yaml manager/namespace.yaml samples/*.yaml samples/checkpoint/*.yaml components/exec/role.yaml
+//go:embed crd/*.yaml policy/*.yaml rbac/*.yaml manager/namespace.yaml samples/*.yaml samples/checkpoint/*.yaml
 var files embed.FS
 
 // folders in the order in which their objects are applied: an object comes
@@ -60,27 +60,6 @@ func Objects() ([]*unstructured.Unstructured, error) {
 		}
 	}
 	return objects, nil
-}
-
-// execPolicy refuses what needs a command to be run in a pod, while its first
-// variable says that this is not granted.
-const execPolicy = "berth-checkpoint-exec"
-
-// GrantExec changes Objects to what they are with the component
-// config/components/exec: Berth may run commands in the pods of queued work.
-func GrantExec(objects []*unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
-	for _, object := range objects {
-		if object.GetName() != execPolicy || object.GetKind() != "ValidatingAdmissionPolicy" {
-			continue
-		}
-		granted := []any{map[string]any{"name": "granted", "expression": "true"}}
-		if err := unstructured.SetNestedSlice(object.Object, granted, "spec", "variables"); err != nil {
-			return nil, fmt.Errorf("grant exec in %s: %w", execPolicy, err)
-		}
-		role, err := read("components/exec/role.yaml")
-		return append(objects, role...), err
-	}
-	return nil, fmt.Errorf("there is no policy %s", execPolicy)
 }
 
 // Sample returns the objects of one file of config/samples, as they stand there.

@@ -228,11 +228,11 @@ func addCopies(scheme *runtime.Scheme) {
 func policies(t *testing.T, with ...string) []*unstructured.Unstructured {
 	t.Helper()
 	all, err := config.Objects()
-	if err == nil && slices.Contains(with, granted) {
-		all, err = config.GrantExec(all)
-	}
 	if err != nil {
 		t.Fatal(err)
+	}
+	if slices.Contains(with, granted) {
+		all = withExec(t, all)
 	}
 	var found []*unstructured.Unstructured
 	for _, object := range all {

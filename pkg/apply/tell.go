@@ -62,9 +62,10 @@ func (a *Applier) tell(ctx context.Context, before, after *v1alpha1.QueuedWorklo
 	}
 }
 
-// Warn writes an Event about something that a person should look at.
-func (a *Applier) Warn(about *corev1.ObjectReference, reason, action, note string) {
-	a.herald.tell(about, news{corev1.EventTypeWarning, reason, action, note})
+// Tell writes an Event for somebody else: of a kind (corev1.EventTypeNormal or
+// EventTypeWarning), about an object.
+func (a *Applier) Tell(about *corev1.ObjectReference, kind, reason, action, note string) {
+	a.herald.tell(about, news{kind, reason, action, note})
 }
 
 // tellWait tells why a workload waits when that changes, of the first planned

@@ -55,8 +55,8 @@ type Courier struct {
 	Exec Runner
 	// Post sends requests to pods.
 	Post Poster
-	// Warn writes an Event about an object.
-	Warn func(about *corev1.ObjectReference, reason, action, note string)
+	// Tell writes an Event of a kind about an object.
+	Tell func(about *corev1.ObjectReference, kind, reason, action, note string)
 
 	once  sync.Once
 	slots chan struct{}
@@ -68,7 +68,8 @@ type Courier struct {
 	group sync.WaitGroup
 
 	mu       sync.Mutex
-	underWay map[types.UID]string // by pod: the notice that is being delivered
+	underWay map[types.UID]string                    // by pod: the notice that is being delivered
+	ends     map[batch.WorkloadID]map[types.UID]bool // by workload: the pods whose end was told
 }
 
 // SetupWithManager registers the controller.
@@ -90,6 +91,7 @@ func (c *Courier) prepare() {
 		c.slots = make(chan struct{}, underWayMax)
 		c.begun = make(chan struct{})
 		c.underWay = map[types.UID]string{}
+		c.ends = map[batch.WorkloadID]map[types.UID]bool{}
 	})
 }
 
@@ -103,11 +105,11 @@ func (c *Courier) live(ctx context.Context) error {
 }
 
 // workloadOf is the workload to look at when a pod has changed: of pods that
-// are on a node, and not on their way out.
+// are on a node.
 func workloadOf(_ context.Context, object client.Object) []reconcile.Request {
 	pod := object.(*corev1.Pod)
 	id := convert.PodWorkload(pod)
-	if id == "" || pod.Spec.NodeName == "" || convert.Pod(pod).Terminal() {
+	if id == "" || pod.Spec.NodeName == "" {
 		return nil
 	}
 	return []reconcile.Request{{NamespacedName: convert.SplitID(id)}}
@@ -116,17 +118,27 @@ func workloadOf(_ context.Context, object client.Object) []reconcile.Request {
 // Reconcile implements reconcile.Reconciler.
 func (c *Courier) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	workload, err := queued.Find(ctx, c.Client, request.NamespacedName)
-	if err != nil || workload == nil {
-		return ctrl.Result{}, err
-	}
-	notice, given := Of(workload)
-	if !given {
-		return ctrl.Result{}, nil
-	}
-	pods, err := c.pods(ctx, workload)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
+	id := convert.WorkloadID(request.Namespace, request.Name)
+	if workload == nil {
+		c.forget(id)
+		return ctrl.Result{}, nil
+	}
+	notice, given := Of(workload)
+	if !given {
+		c.forget(id)
+		return ctrl.Result{}, nil
+	}
+	all, err := queued.Pods(ctx, c.Client, id)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if convert.Stopped(workload) {
+		c.tellEnds(workload, all)
+	}
+	pods := living(all)
 	if err := c.announce(ctx, notice, pods); err != nil {
 		return ctrl.Result{}, err
 	}
@@ -168,28 +180,24 @@ func (c *Courier) Announce(ctx context.Context, workload *v1alpha1.QueuedWorkloa
 	}
 	short, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	pods, err := c.pods(short, workload)
+	pods, err := queued.Pods(short, c.Client, convert.WorkloadID(workload.Namespace, workload.Name))
 	if err == nil {
-		err = c.announce(short, notice, pods)
+		err = c.announce(short, notice, living(pods))
 	}
 	if err != nil {
 		log.FromContext(ctx).V(1).Info("pods are ended before all of them carry the notice", "workload", workload.Name, "error", err.Error())
 	}
 }
 
-// pods are those of a workload that are on a node and not terminal.
-func (c *Courier) pods(ctx context.Context, workload *v1alpha1.QueuedWorkload) ([]*corev1.Pod, error) {
-	all, err := queued.Pods(ctx, c.Client, convert.WorkloadID(workload.Namespace, workload.Name))
-	if err != nil {
-		return nil, err
-	}
-	var living []*corev1.Pod
-	for _, pod := range all {
+// living are the pods that are on a node and not terminal.
+func living(pods []*corev1.Pod) []*corev1.Pod {
+	var out []*corev1.Pod
+	for _, pod := range pods {
 		if pod.Spec.NodeName != "" && !convert.Pod(pod).Terminal() {
-			living = append(living, pod)
+			out = append(out, pod)
 		}
 	}
-	return living, nil
+	return out
 }
 
 // announce writes the annotation onto the pods that do not have it.

@@ -39,7 +39,7 @@ type world struct {
 	mu       sync.Mutex
 	ran      []string // pod: command
 	posted   []string // URL: body
-	warned   []string
+	warned   []string // Events
 	exitWith func(pod string, nth int) error
 	status   int
 }
@@ -70,7 +70,7 @@ func play(t *testing.T, checkpoint string, test func(w *world)) {
 			WithIndex(&corev1.Pod{}, queued.PodsByWorkload, queued.IndexPods).Build()
 		w.courier = &Courier{
 			Client: w.client, Clock: clock.RealClock{}, Metrics: measures(), Exec: w, Post: w,
-			Warn: func(about *corev1.ObjectReference, _, _, note string) {
+			Tell: func(about *corev1.ObjectReference, _, _, _, note string) {
 				w.mu.Lock()
 				defer w.mu.Unlock()
 				w.warned = append(w.warned, about.Name+": "+note)
@@ -368,4 +368,35 @@ func TestRequestsFollowNobody(t *testing.T) {
 	if err != nil || status != http.StatusTemporaryRedirect || elsewhere != 0 {
 		t.Errorf("status %d, %v, %d requests elsewhere", status, err, elsewhere)
 	}
+}
+
+func TestB52TheExitCodeOfAnInterruptedPodIsTold(t *testing.T) {
+	t.Parallel()
+	play(t, "", func(w *world) {
+		w.notice(func(e *batch.Eviction) { e.Stopped = e.Time })
+		for _, name := range []string{"a", "b"} { // b had failed before
+			p := pod(name)
+			p.Status.Phase = corev1.PodFailed
+			p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "main", State: corev1.ContainerState{
+				Terminated: &corev1.ContainerStateTerminated{ExitCode: 77, Reason: "Error"},
+			}}}
+			if err := w.client.Status().Update(t.Context(), p); err != nil {
+				t.Fatal(err)
+			}
+		}
+		a := pod("a")
+		if err := w.client.Patch(t.Context(), a, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":["batch.kubernetes.io/job-tracking"]}}`))); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.client.Delete(t.Context(), a); err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			w.reconcile()
+		}
+		want := "train: pod a has ended after it was told to: container main exited with code 77 (Error); this counts neither as a failure nor as an end"
+		if diff := cmp.Diff([]string{want}, w.warned); diff != "" {
+			t.Errorf("told (-want +got):\n%s", diff)
+		}
+	})
 }

@@ -208,6 +208,6 @@ func (c *Courier) post(ctx context.Context, d delivery, pod *corev1.Pod) (answer
 }
 
 func (c *Courier) warn(pod *corev1.Pod, note string) {
-	c.Warn(&corev1.ObjectReference{APIVersion: "v1", Kind: convert.KindPod, Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID},
-		EventUndelivered, "Notify", note)
+	c.Tell(&corev1.ObjectReference{APIVersion: "v1", Kind: convert.KindPod, Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID},
+		corev1.EventTypeWarning, EventUndelivered, "Notify", note)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/berth-dev/berth/apis/berth/v1alpha1"
 	"github.com/berth-dev/berth/pkg/batch"
 	"github.com/berth-dev/berth/pkg/convert"
+	"github.com/berth-dev/berth/pkg/explain"
 	"github.com/berth-dev/berth/pkg/live"
 	"github.com/berth-dev/berth/pkg/whatif"
 )
@@ -110,6 +111,9 @@ func told(qw *v1alpha1.QueuedWorkload, in explainInput) bool {
 		a := workload.Allocation
 		fmt.Fprintf(in.out, "%s/%s has been started at %s in ClusterQueue %s, on %s; it may run until %s\n", in.namespace, workload.Name,
 			clockText(a.Start, in.clock.Now()), a.Queue, nodesText(whatif.Nodes(a)), orNever(clockText(a.Deadline, in.clock.Now())))
+		if e := workload.Eviction; e != nil {
+			fmt.Fprintf(in.out, "It is being stopped: %s\n", explain.Eviction(*e))
+		}
 	default:
 		return false
 	}

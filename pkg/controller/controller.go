@@ -133,7 +133,7 @@ func newCourier(mgr manager.Manager, applier *apply.Applier, wall clock.Clock, m
 	}
 	return &checkpoint.Courier{
 		Client: mgr.GetClient(), Clock: wall, Metrics: measures,
-		Exec: containers, Post: checkpoint.NewPods(), Warn: applier.Warn,
+		Exec: containers, Post: checkpoint.NewPods(), Tell: applier.Tell,
 	}, nil
 }
 

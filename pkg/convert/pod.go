@@ -93,6 +93,17 @@ func Rank(pod *corev1.Pod) int {
 	return rank
 }
 
+// ExitText names the container of a pod that failed, and how it did.
+func ExitText(pod *corev1.Pod) string {
+	for i := range pod.Status.ContainerStatuses {
+		container := &pod.Status.ContainerStatuses[i]
+		if t := container.State.Terminated; t != nil && t.ExitCode != 0 {
+			return fmt.Sprintf("container %s exited with code %d (%s)", container.Name, t.ExitCode, t.Reason)
+		}
+	}
+	return pod.Status.Message
+}
+
 func podPhase(pod *corev1.Pod) batch.PodPhase {
 	switch {
 	case pod.Status.Phase == corev1.PodSucceeded:

@@ -1,8 +1,6 @@
 package framework
 
 import (
-	"fmt"
-
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -69,21 +67,11 @@ func podEnd(pod *corev1.Pod) *batch.End {
 	case pod.Status.Phase == corev1.PodFailed && pod.Status.Reason == "DeadlineExceeded":
 		return &batch.End{State: batch.Timeout, Time: terminatedAt(pod).UTC(), Message: pod.Status.Message}
 	case pod.Status.Phase == corev1.PodFailed:
-		return &batch.End{State: batch.Failed, Time: terminatedAt(pod).UTC(), Message: exitText(pod)}
+		return &batch.End{State: batch.Failed, Time: terminatedAt(pod).UTC(), Message: convert.ExitText(pod)}
 	case pod.DeletionTimestamp != nil:
 		return &batch.End{State: batch.Cancelled, Time: pod.DeletionTimestamp.UTC(), Message: "the Pod was deleted"}
 	}
 	return nil
-}
-
-// exitText names the container that failed and how.
-func exitText(pod *corev1.Pod) string {
-	for _, container := range pod.Status.ContainerStatuses {
-		if t := container.State.Terminated; t != nil && t.ExitCode != 0 {
-			return fmt.Sprintf("container %s exited with code %d (%s)", container.Name, t.ExitCode, t.Reason)
-		}
-	}
-	return pod.Status.Message
 }
 
 // terminatedAt is when the last container of a pod ended, as far as it is known.

@@ -157,6 +157,7 @@ func TestVictimsWithDifferentReactionTimes(t *testing.T) {
 	high := team.submit(job("high", pods(3), gpus(8), walltime("10m"), through(urgent), onAny(hostsOfAll(victims))))
 	high.mustRun()
 	high.mustStartAfter(victims...)
+	slow.mustHaveEvent("has ended after it was told to: container main exited with code 77")
 	if n := len(bystander.pods()); n != 1 {
 		t.Errorf("bystander has had %d pods", n)
 	}
