@@ -98,7 +98,7 @@ func TestWalltimeEndsWithTheGraceOfThePods(t *testing.T) {
 	team.mustGetSIGTERM(pods, deadline)
 	for _, pod := range pods {
 		if told, _ := team.life(pod).First(evidence.Signal, ""); told.At.Before(deadline.Add(-time.Second)) { // the API's times have whole seconds
-			t.Errorf("%s was told %s, before its deadline %s", pod.Name, told, deadline.Format("15:04:05"))
+			t.Errorf("%s was told %s, before its deadline %s", pod.Name, told, deadline.Format(clock))
 		}
 	}
 	team.mustBeKilled(pods, patient)

@@ -16,14 +16,17 @@ import (
 	"k8s.io/client-go/rest"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
+
+	"github.com/berth-dev/berth/apis/berth/v1alpha1"
 )
 
-// podLife is a pod as the API server last told of it, and when it was seen to
-// go: the API's own times have whole seconds.
+// podLife is a pod as the API server last told of it, and when things were seen
+// of it: the API's own times have whole seconds. A zero time: not seen.
 type podLife struct {
 	corev1.Pod
 	created time.Time
-	gone    time.Time // zero: it is there
+	noticed time.Time // it has the annotation
+	gone    time.Time
 }
 
 // history remembers every pod, also those that are gone.
@@ -71,6 +74,19 @@ func (h *history) see(pod *corev1.Pod, gone time.Time) {
 		h.pods[pod.UID] = life
 	}
 	life.Pod, life.gone = *pod, gone
+	if life.noticed.IsZero() && pod.Annotations[v1alpha1.NoticeAnnotation] != "" {
+		life.noticed = time.Now()
+	}
+}
+
+// life is what is known of a pod.
+func (h *history) life(pod types.UID) podLife {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if life, known := h.pods[pod]; known {
+		return *life
+	}
+	return podLife{}
 }
 
 // podsOf are all pods that an owner has ever had, in the order of their making.

@@ -30,6 +30,7 @@ func (t *team) job(name string, traits ...trait) *batchv1.Job {
 			Name:            "main",
 			Image:           kit.TrapImage,
 			ImagePullPolicy: corev1.PullNever,
+			Env:             []corev1.EnvVar{{Name: "POD_NAME", ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: "metadata.name"}}}},
 			VolumeMounts: []corev1.VolumeMount{
 				{Name: "evidence", MountPath: "/evidence"},
 				{Name: "podinfo", MountPath: "/podinfo"},
@@ -80,6 +81,11 @@ func args(list ...string) trait {
 
 // saves: at SIGTERM the pods save for so long, then leave.
 func saves(d time.Duration) trait { return args("--on", "terminated=leave", "--save", d.String()) }
+
+// through names another LocalQueue.
+func through(queue string) trait {
+	return func(j *batchv1.Job) { j.Labels[v1alpha1.QueueLabel] = queue }
+}
 
 // stubborn: the pods have to be killed.
 func stubborn(j *batchv1.Job) { args("--on", "terminated=ignore")(j) }

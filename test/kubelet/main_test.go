@@ -45,6 +45,8 @@ const (
 	evidenceDir = "/run/evidence"
 	// nodeTimeout is when a node that gives no sign of life is lost.
 	nodeTimeout = 15 * time.Second
+	// kubectlCache is where kubectl keeps what it has learnt.
+	kubectlCache = "/run/kubectl"
 	// serviceAddress is that of the service kubernetes.
 	serviceAddress = "10.96.0.1"
 	// toolsVariable tells the inside what was built outside, where there is a
@@ -109,11 +111,17 @@ func outside(m *testing.M) (code int, err error) {
 	if unable = whyUnable(); unable != "" {
 		return skip(m)
 	}
-	dir, err := os.MkdirTemp("", "berth-kubelet-")
+	cache, err := servers.CacheDir()
 	if err != nil {
 		return 1, err
 	}
-	defer os.RemoveAll(dir)
+	// What is built stays there: the next run overwrites it.
+	dir := filepath.Join(cache, "kubelet-cell")
+	unlock, err := cell.Lock(ctx, dir, os.Stderr)
+	if err != nil {
+		return 1, err
+	}
+	defer unlock()
 	built, err := build(ctx, dir)
 	if errors.Is(err, kit.ErrUnavailable) {
 		unable = err.Error()
@@ -126,18 +134,13 @@ func outside(m *testing.M) (code int, err error) {
 	if err != nil {
 		return 1, err
 	}
-	cache, err := servers.CacheDir()
-	if err != nil {
-		return 1, err
-	}
 	return cell.Run(ctx, cell.Options{
-		Dir:       filepath.Join(cache, "kubelet-cell"),
+		Dir:       dir,
 		Cgroup:    cgroupName,
 		Private:   node.Folders,
 		Sysctls:   node.Sysctls,
 		Addresses: []string{serviceAddress},
 		Env:       []string{toolsVariable + "=" + string(handed)},
-		Log:       os.Stderr,
 	})
 }
 
@@ -243,8 +246,33 @@ func newCluster(ctx context.Context) (*cluster, error) {
 	if err := relay(ctx, net.JoinHostPort(serviceAddress, "443"), config.Host); err != nil {
 		return nil, err
 	}
+	if err := c.grantExec(ctx); err != nil {
+		return nil, err
+	}
 	c.nodes, err = c.startNodes(ctx, 2, map[string]string{teamLabel: everybody})
 	return c, err
+}
+
+// grantExec gives Berth the right to run commands in pods, as an installation
+// of config/with-exec has it.
+func (c *cluster) grantExec(ctx context.Context) error {
+	kubectl := filepath.Join(c.sandbox.Bin, "kubectl")
+	all, err := exec.CommandContext(ctx, kubectl, "kustomize", "../../config/with-exec").Output()
+	if err != nil {
+		return fmt.Errorf("build config/with-exec: %w", err)
+	}
+	var grant []string
+	for object := range strings.SplitSeq(string(all), "\n---\n") {
+		if strings.Contains(object, "\n  name: berth-controller-exec\n") || strings.Contains(object, "\n  name: berth-checkpoint-exec\n") {
+			grant = append(grant, object)
+		}
+	}
+	apply := exec.CommandContext(ctx, kubectl, "--kubeconfig", c.sandbox.Kubeconfig, "--cache-dir", kubectlCache, "apply", "--server-side", "--force-conflicts", "-f", "-")
+	apply.Stdin = strings.NewReader(strings.Join(grant, "\n---\n"))
+	if out, err := apply.CombinedOutput(); err != nil {
+		return fmt.Errorf("grant exec: %w: %s", err, out)
+	}
+	return nil
 }
 
 // startNodes starts nodes side by side.

@@ -14,7 +14,7 @@ import (
 
 // slowness is how many times as long as a kubelet by itself something may take
 // on a machine that has too much to do.
-const slowness = 3
+const slowness = 5
 
 // mustBeSoon says that something did not take longer than it may. On a machine
 // that is busy with other things a kubelet is slow by itself, so before it

@@ -14,6 +14,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -31,6 +32,9 @@ const (
 	// patience is for what has no bound of its own.
 	patience = 60 * time.Second
 	poll     = 50 * time.Millisecond
+
+	// clock is how times are written.
+	clock = "15:04:05.000"
 
 	firstNode = 2
 )
@@ -51,6 +55,7 @@ type team struct {
 	name     string
 	resource corev1.ResourceName
 	nodes    []*node.Node
+	queues   []*v1alpha1.ClusterQueue
 }
 
 const unitsPerNode = 8
@@ -95,16 +100,22 @@ func newTeamOn(t *testing.T, nodes []*node.Node, label string, resource corev1.R
 		ObjectMeta: metav1.ObjectMeta{Name: team.name},
 		Spec:       v1alpha1.ResourceFlavorSpec{NodeSelector: &metav1.LabelSelector{MatchLabels: map[string]string{teamLabel: label}}},
 	})
-	team.create(&v1alpha1.ClusterQueue{
-		ObjectMeta: metav1.ObjectMeta{Name: team.name},
-		Spec:       v1alpha1.ClusterQueueSpec{Flavors: []v1alpha1.QueueFlavor{{Name: team.name}}},
-	})
-	team.create(&v1alpha1.LocalQueue{
-		ObjectMeta: metav1.ObjectMeta{Namespace: team.name, Name: queueName},
-		Spec:       v1alpha1.LocalQueueSpec{ClusterQueueNames: []string{team.name}},
-	})
+	team.makeQueue(team.name, queueName, v1alpha1.ClusterQueueSpec{})
 	team.letPodsAcknowledge()
 	return team
+}
+
+// makeQueue makes a ClusterQueue on the team's nodes, with a LocalQueue.
+func (t *team) makeQueue(name, door string, spec v1alpha1.ClusterQueueSpec) {
+	t.t.Helper()
+	spec.Flavors = []v1alpha1.QueueFlavor{{Name: t.name}}
+	queue := &v1alpha1.ClusterQueue{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}
+	t.create(queue)
+	t.queues = append(t.queues, queue)
+	t.create(&v1alpha1.LocalQueue{
+		ObjectMeta: metav1.ObjectMeta{Namespace: t.name, Name: door},
+		Spec:       v1alpha1.LocalQueueSpec{ClusterQueueNames: []string{name}},
+	})
 }
 
 // letPodsAcknowledge gives the namespace's pods the right to annotate
@@ -137,6 +148,24 @@ func (t *team) create(object client.Object) {
 	}
 }
 
+// edit changes an object, as it is now.
+func (t *team) edit(key client.ObjectKey, object client.Object, change func()) {
+	t.t.Helper()
+	for {
+		if err := t.client.Get(t.t.Context(), key, object); err != nil {
+			t.t.Fatalf("read %T %s: %v", object, key, err)
+		}
+		change()
+		err := t.client.Update(t.t.Context(), object)
+		if err == nil {
+			return
+		}
+		if !apierrors.IsConflict(err) {
+			t.t.Fatalf("edit %T %s: %v", object, key, err)
+		}
+	}
+}
+
 func (t *team) remove(object client.Object) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second) // the test's own has ended
 	defer cancel()
@@ -151,7 +180,9 @@ func (t *team) leave() {
 		t.tell()
 	}
 	t.remove(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: t.name}})
-	t.remove(&v1alpha1.ClusterQueue{ObjectMeta: metav1.ObjectMeta{Name: t.name}})
+	for _, queue := range t.queues {
+		t.remove(queue)
+	}
 	t.remove(&v1alpha1.ResourceFlavor{ObjectMeta: metav1.ObjectMeta{Name: t.name}})
 }
 
@@ -180,7 +211,7 @@ func (t *team) tell() {
 	}
 	for _, file := range files {
 		if life, err := evidence.Read(evidenceDir, file.Name()); strings.HasPrefix(file.Name(), t.name) {
-			t.t.Logf("evidence of %s (%v): %v; last sign of life %s", file.Name(), err, life.Told(), life.End().Format("15:04:05.000"))
+			t.t.Logf("evidence of %s (%v): %v; last sign of life %s", file.Name(), err, life.Told(), life.End().Format(clock))
 		}
 	}
 }

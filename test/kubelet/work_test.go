@@ -11,6 +11,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -27,7 +28,14 @@ type work struct {
 
 func (t *team) submit(job *batchv1.Job) *work {
 	t.t.Helper()
-	t.create(job)
+	// A right that was granted a moment ago is not in effect everywhere at once.
+	eventually(t.t, patience, job.Name+" is let in", func() (string, bool) {
+		err := t.client.Create(t.t.Context(), job)
+		if err != nil && !apierrors.IsForbidden(err) {
+			t.t.Fatalf("submit %s: %v", job.Name, err)
+		}
+		return fmt.Sprint(err), err == nil
+	})
 	return &work{team: t, job: job}
 }
 
@@ -112,7 +120,7 @@ func (t *team) mustDie(pods []podLife) (last time.Time) {
 		var end time.Time
 		eventually(t.t, patience, pod.Name+" is dead", func() (string, bool) {
 			end = t.life(pod).End()
-			return "last sign of life " + end.Format("15:04:05.000"), time.Since(end) > silence
+			return "last sign of life " + end.Format(clock), time.Since(end) > silence
 		})
 		if end.After(last) {
 			last = end
@@ -121,13 +129,16 @@ func (t *team) mustDie(pods []podLife) (last time.Time) {
 	return last
 }
 
-// mustGetSIGTERM says that pods get SIGTERM, soon after something.
-func (t *team) mustGetSIGTERM(pods []podLife, after time.Time) {
+// mustGetSIGTERM says that pods get SIGTERM, soon after something, and when
+// each did.
+func (t *team) mustGetSIGTERM(pods []podLife, after time.Time) (all []time.Time) {
 	t.t.Helper()
 	for _, pod := range pods {
 		told := t.mustHappen(pod, patience, evidence.Signal, terminated)
 		t.mustBeSoon("SIGTERM to "+pod.Name, told.At.Sub(after), kubeletTime)
+		all = append(all, told.At)
 	}
+	return all
 }
 
 // mustBeKilled says that pods that have got SIGTERM are killed when their grace
@@ -193,9 +204,41 @@ func (w *work) mustWait(reason string, parts ...string) {
 	w.mustHaveNoPods()
 }
 
+// annotate writes an annotation onto the Job, as `kubectl annotate` does, and
+// says when.
+func (w *work) annotate(key, value string) time.Time {
+	w.t.Helper()
+	at := time.Now()
+	job := &batchv1.Job{}
+	w.edit(client.ObjectKeyFromObject(w.job), job, func() { job.Annotations[key] = value })
+	return at
+}
+
+// mustHaveRun says how the first run of a Job ended, and that its Job counts
+// neither a failure nor a success by that.
+func (w *work) mustHaveRun(state, cause, by string) {
+	w.t.Helper()
+	var runs []v1alpha1.WorkloadRun
+	eventually(w.t, patience, w.job.Name+" has a run on record", func() (string, bool) {
+		qw := w.record()
+		runs = qw.Status.Runs
+		return describe(qw), len(runs) > 0
+	})
+	if got := runs[0]; got.State != state || got.Cause != cause || got.By != by {
+		w.t.Errorf("%s: its first run is on record as %s because of %q by %q; want %s, %q, %q", w.job.Name, got.State, got.Cause, got.By, state, cause, by)
+	}
+	job := &batchv1.Job{}
+	if err := w.client.Get(w.t.Context(), client.ObjectKeyFromObject(w.job), job); err != nil {
+		w.t.Fatal(err)
+	}
+	if job.Status.Failed != 0 || job.Status.Succeeded != 0 {
+		w.t.Errorf("%s: its Job counts %d failures and %d successes", w.job.Name, job.Status.Failed, job.Status.Succeeded)
+	}
+}
+
 // exec runs a command in a pod, through the API server and the kubelet.
 func (t *team) exec(pod podLife, command ...string) (string, error) {
-	args := append([]string{"--kubeconfig", t.sandbox.Kubeconfig, "--cache-dir", "/run/kubectl", "--namespace", t.name, "exec", pod.Name, "--"}, command...)
+	args := append([]string{"--kubeconfig", t.sandbox.Kubeconfig, "--cache-dir", kubectlCache, "--namespace", t.name, "exec", pod.Name, "--"}, command...)
 	out, err := exec.CommandContext(t.t.Context(), t.sandbox.Bin+"/kubectl", args...).CombinedOutput() //nolint:gosec // a test's own words
 	return strings.TrimSpace(string(out)), err
 }

@@ -35,8 +35,8 @@ import (
 
 // Options say what a cell is like.
 type Options struct {
-	// Dir is where the cell writes down what it changes outside. One cell at a
-	// time has it; another waits.
+	// Dir is where the cell writes down what it changes outside. The caller has
+	// its Lock.
 	Dir string `json:"-"`
 	// Cgroup is the control group for what runs inside.
 	Cgroup string `json:"-"`
@@ -50,8 +50,6 @@ type Options struct {
 	Addresses []string `json:"addresses"`
 	// Env is added to the environment of the inside.
 	Env []string `json:"-"`
-	// Log gets what a person should know.
-	Log io.Writer `json:"-"`
 }
 
 // Environment variables of a cell: how far a process is, and the Options.
@@ -79,11 +77,6 @@ func Possible() error {
 // Run runs this program again, with the same arguments, inside, and returns
 // its exit code.
 func Run(ctx context.Context, o Options) (code int, err error) {
-	unlock, err := lock(ctx, o)
-	if err != nil {
-		return 1, err
-	}
-	defer unlock()
 	if err := putBack(o.Dir); err != nil {
 		return 1, fmt.Errorf("put back what an earlier cell has changed: %w", err)
 	}
@@ -120,12 +113,13 @@ func start(ctx context.Context, o Options) (int, error) {
 	return 0, nil
 }
 
-// lock waits for the cell's folder.
-func lock(ctx context.Context, o Options) (unlock func(), err error) {
-	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
+// Lock makes a folder for a cell, and waits until no other has it; log is told
+// that it waits.
+func Lock(ctx context.Context, dir string, log io.Writer) (unlock func(), err error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the cell's folder: %w", err)
 	}
-	file, err := os.Open(o.Dir)
+	file, err := os.Open(dir)
 	if err != nil {
 		return nil, fmt.Errorf("open the cell's folder: %w", err)
 	}
@@ -135,10 +129,10 @@ func lock(ctx context.Context, o Options) (unlock func(), err error) {
 			return func() { file.Close() }, nil
 		}
 		if !errors.Is(err, syscall.EWOULDBLOCK) {
-			return nil, errors.Join(fmt.Errorf("lock %s: %w", o.Dir, err), file.Close())
+			return nil, errors.Join(fmt.Errorf("lock %s: %w", dir, err), file.Close())
 		}
 		if !told {
-			fmt.Fprintf(o.Log, "Waiting for another run that has %s …\n", o.Dir)
+			fmt.Fprintf(log, "Waiting for another run that has %s …\n", dir)
 		}
 		select {
 		case <-ctx.Done():

@@ -107,6 +107,17 @@ func (l Life) First(kind Kind, detail string) (Event, bool) {
 	return Event{}, false
 }
 
+// Count is how often something has happened.
+func (l Life) Count(kind Kind) int {
+	n := 0
+	for _, e := range l {
+		if e.Kind == kind {
+			n++
+		}
+	}
+	return n
+}
+
 // End is the last sign of life, zero if there was none.
 func (l Life) End() time.Time {
 	if len(l) == 0 {

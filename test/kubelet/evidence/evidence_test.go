@@ -43,6 +43,9 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 	if e, ok := got.First(Signal, "hangup"); !ok || e != want[3] || !got.End().Equal(want[3].At) {
 		t.Errorf("hangup: %v %v; end: %v", e, ok, got.End())
 	}
+	if n := got.Count(Signal); n != 2 {
+		t.Errorf("%d signals, want 2", n)
+	}
 	if _, ok := got.First(Saved, ""); ok {
 		t.Error("found what is not there")
 	}

@@ -116,6 +116,7 @@ func (n *Node) writeKubeconfig() error {
 	if err != nil {
 		return err
 	}
+	admin.QPS = -1
 	n.api, err = kubernetes.NewForConfig(admin)
 	return err
 }

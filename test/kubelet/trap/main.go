@@ -34,8 +34,9 @@ func main() {
 	t := trap{actions: actions{}}
 	flags := flag.NewFlagSet("trap", flag.ExitOnError)
 	flags.StringVar(&t.evidence, "evidence", "/evidence", "folder of the evidence")
-	flags.Var(t.actions, "on", "SIGNAL=ACTION or notice=ACTION; ACTION is ignore, save or leave")
+	flags.Var(t.actions, "on", "SIGNAL=ACTION or notice=ACTION; ACTION is ignore, save, leave (save, then exit) or exit")
 	flags.DurationVar(&t.saving, "save", 0, "how long it takes to save")
+	flags.DurationVar(&t.first, "save-first", 0, "how long it takes in the pod of index 0, if not as long as in the others")
 	flags.IntVar(&t.code, "code", 0, "exit code")
 	flags.StringVar(&t.listen, "http", "", "address on which POST /checkpoint saves")
 	flags.IntVar(&t.status, "status", 0, "what POST /checkpoint answers in place of 204, without saving")

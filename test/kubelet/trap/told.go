@@ -76,10 +76,8 @@ const account = "/var/run/secrets/kubernetes.io/serviceaccount"
 // acknowledge writes the annotation that says when something was saved, as a
 // pod of any language would: by one PATCH with its service account's token.
 func acknowledge(at time.Time) error {
-	pod, err := os.Hostname()
-	if err != nil {
-		return err
-	}
+	// Not the host's name: that of a pod of an Indexed Job lacks the suffix.
+	pod := os.Getenv("POD_NAME")
 	namespace, err := os.ReadFile(filepath.Join(account, "namespace"))
 	if err != nil {
 		return err

@@ -19,6 +19,7 @@ const (
 	ignore action = "ignore"
 	save   action = "save"
 	leave  action = "leave" // save, then exit
+	exit   action = "exit"  // exit without saving
 )
 
 // notice is the name by which actions know the notice.
@@ -34,29 +35,29 @@ func (a actions) String() string { return fmt.Sprint(map[string]action(a)) }
 func (a actions) Set(text string) error {
 	on, do, _ := strings.Cut(text, "=")
 	switch action(do) {
-	case ignore, save, leave:
+	case ignore, save, leave, exit:
 		a[on] = action(do)
 		return nil
 	}
-	return fmt.Errorf("%q: want SIGNAL=ignore, =save or =leave", text)
+	return fmt.Errorf("%q: want SIGNAL=ignore, =save, =leave or =exit", text)
 }
 
 // trap is what the program was told.
 type trap struct {
-	evidence     string
-	actions      actions
-	saving       time.Duration
-	code         int
-	listen       string
-	status       int
-	acknowledges bool
-	length       time.Duration
+	evidence      string
+	actions       actions
+	saving, first time.Duration
+	code          int
+	listen        string
+	status        int
+	acknowledges  bool
+	length        time.Duration
 
 	book   *evidence.Book
 	savers sync.Mutex // one saves at a time
 }
 
-// open opens the evidence: the pod's name is its host's.
+// open opens the evidence, which has the name of the pod's host.
 func (t *trap) open() error {
 	name, err := os.Hostname()
 	if err != nil {
@@ -114,11 +115,10 @@ func (t *trap) work() error {
 }
 
 func (t *trap) act(do action) {
-	if do == "" || do == ignore {
-		return
+	if do == save || do == leave {
+		t.save()
 	}
-	t.save()
-	if do == leave {
+	if do == leave || do == exit {
 		t.exit()
 	}
 }
@@ -128,7 +128,7 @@ func (t *trap) save() {
 	t.savers.Lock()
 	defer t.savers.Unlock()
 	t.tell(evidence.Saving, "")
-	time.Sleep(t.saving)
+	time.Sleep(t.needs())
 	t.tell(evidence.Saved, "")
 	if !t.acknowledges {
 		return
@@ -138,6 +138,14 @@ func (t *trap) save() {
 		return
 	}
 	t.tell(evidence.Acknowledged, "")
+}
+
+// needs is how long this pod takes to save.
+func (t *trap) needs() time.Duration {
+	if t.first > 0 && os.Getenv("JOB_COMPLETION_INDEX") == "0" {
+		return t.first
+	}
+	return t.saving
 }
 
 func (t *trap) exit() {
