@@ -79,6 +79,18 @@ e2e-kubelet: ## Run the tests on nodes with a real kubelet (root, control groups
 .PHONY: test
 test: build test-unit e2e e2e-kubelet ## Do all set-up and run all tests, those on the real control plane and on real nodes included.
 
+# How long each fuzz target runs, and what else `go test -fuzz` is told.
+FUZZTIME  ?= 10m
+FUZZFLAGS ?=
+
+.PHONY: fuzz
+fuzz: ## Run every fuzz target, FUZZTIME (10m) each, one after another.
+	$(call phase,fuzz: every target for $(FUZZTIME))
+	@grep -ro --include='*_test.go' '^func Fuzz[A-Za-z]*' pkg | sort | while IFS=: read -r file target; do \
+		target=$${target#func }; printf '\n%s: %s\n' "$$(dirname "$$file")" "$$target"; \
+		go test "./$$(dirname "$$file")" -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) $(FUZZFLAGS) </dev/null; \
+	done
+
 .PHONY: demo
 demo: build ## Show Berth at work: a cluster on this machine, two queues, a mix of jobs, a summary.
 	bin/berth-sandbox demo
