@@ -4,12 +4,13 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/berth-dev/berth/pkg/batch"
 )
 
-// TestOfEqualRequestsTheOlderStartsFirst, also where runs end early and planned
-// starts move: space that the younger one's own hold ends would be open to the
-// younger one alone.
-func TestOfEqualRequestsTheOlderStartsFirst(t *testing.T) {
+// TestMembersOfAnArrayStartInOrder, also where runs end early and planned starts
+// move: space that a later one's own hold ends would be open to it alone.
+func TestMembersOfAnArrayStartInOrder(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(100) {
 		chance := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // not for secrets
@@ -18,9 +19,11 @@ func TestOfEqualRequestsTheOlderStartsFirst(t *testing.T) {
 		var all []string
 		for minute := range 40 {
 			for range chance.IntN(3) {
-				all = append(all, fmt.Sprintf("j%03d", len(all)))
+				index := len(all)
+				all = append(all, fmt.Sprintf("j%03d", index))
 				w.submit(job{
-					name: all[len(all)-1], pods: 1 + chance.IntN(4), gpu: 4 + 4*chance.IntN(2), walltime: 100, runs: 1 + chance.IntN(3),
+					name: all[index], pods: 1 + chance.IntN(4), gpu: 4 + 4*chance.IntN(2), walltime: 100, runs: 1 + chance.IntN(3),
+					edit: func(w *batch.Workload) { w.Array = &batch.ArrayMember{Name: "sweep", Index: index} },
 				})
 			}
 			w.until(minute)

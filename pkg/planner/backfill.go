@@ -21,14 +21,18 @@ const roundsMax = 32
 // promise in the next. So the next plan, which begins with what this one
 // leaves, has nothing to change.
 func (p *pass) backfill() {
-	p.full = p.line
 	for {
-		if p.Policy.Backfill == batch.BackfillNone {
+		none := p.Policy.Backfill == batch.BackfillNone
+		if !none {
+			p.reach(p.depth())
+		}
+		p.takeTogether()
+		if p.full = p.line; none {
 			p.greedy(func(*contender) bool { return true })
 		} else {
-			p.reach(p.depth())
 			p.rounds()
 		}
+		p.tellApart()
 		if !p.release() {
 			return
 		}
@@ -36,6 +40,7 @@ func (p *pass) backfill() {
 }
 
 func (p *pass) rounds() {
+	p.advanceAhead()
 	for idle := 0; idle < roundsMax; idle++ {
 		started, changed := p.round()
 		if !changed {
@@ -134,6 +139,7 @@ func (p *pass) round() (started, changed bool) {
 		for i, c := range planned {
 			before[i] = c.promise
 		}
+		p.regain(planned)
 		p.fill(planned)
 		p.exchange(planned)
 		p.growAll(planned)
@@ -256,8 +262,12 @@ func (p *pass) resumes(planned []*contender, b *board) bool {
 
 // newcomers says whether there are any that may push others back.
 func (p *pass) newcomers(planned []*contender) bool {
-	return slices.ContainsFunc(planned, func(c *contender) bool { return c.promise == 0 && c.arrived && !c.tried })
+	return !p.ahead && slices.ContainsFunc(planned, (*contender).isNew)
 }
+
+// isNew says whether a contender is placed where it ranks: it may push others
+// back.
+func (c *contender) isNew() bool { return c.promise == 0 && c.arrived && !c.tried }
 
 // manner is how placements are chosen for promised starts.
 type manner int
@@ -304,7 +314,7 @@ func (p *pass) place(how manner) (planned []*contender, kept bool) {
 				continue
 			}
 			kept = p.seatInTurn(c, how, seating{floors: floors, from: turns.of(c, p.from)}, kept) && kept
-			if !c.starts(p) && (kept || c.promise == 0 || c.promise > p.from) {
+			if p.spends(c, kept) {
 				allowance.spend(c)
 			}
 		} else if how == afresh {
@@ -317,6 +327,12 @@ func (p *pass) place(how manner) (planned []*contender, kept bool) {
 		kept = p.seat(c, how, seating{floors: floors, from: p.from}) && kept
 	}
 	return planned, kept
+}
+
+// spends says whether a contender that has been looked at waits. Where promises
+// are not kept any more, one that is due will be.
+func (p *pass) spends(c *contender, kept bool) bool {
+	return !c.starts(p) && (kept || c.promise == 0 || c.promise > p.from) && (!p.ahead || !c.isNew())
 }
 
 // unseat forgets the places of all that have not started.
@@ -375,7 +391,7 @@ func (p *pass) seat(c *contender, how manner, s seating) (kept bool) {
 			}
 		}
 		return false
-	case c.arrived && !c.tried:
+	case c.isNew() && !p.ahead:
 		p.earliest(c, s)
 	}
 	return true

@@ -20,6 +20,7 @@ type carry struct {
 	line      *timeline.Timeline // what runs or starts
 	ends      []timeline.Time
 	uncertain *timeline.Nodes // where line may not be what the views say
+	about     *rows           // what follows is about these; nil: about nodes
 	trail     trail
 	byStart   [ordersMax]trail
 	settled   *board
@@ -55,7 +56,7 @@ func (p *pass) pickUp() {
 			return
 		}
 	}
-	p.byStart = left.byStart
+	p.byStart, p.about = left.byStart, left.about
 	p.carried, p.trail, p.settled, p.filled = left, left.trail, left.settled, 1
 }
 
@@ -64,6 +65,9 @@ func (p *pass) recollect(c *contender) {
 	var m memory
 	if p.carried != nil {
 		m = p.carried.records[recordKey{id: c.workload().ID, queue: c.queue.Name}]
+	}
+	if p.carried != nil && !p.about.same(p.carried.about) {
+		m = memory{key: m.key, held: m.held, kept: m.kept} // the rest is about other lines
 	}
 	c.seen, c.resettled = m.seen, m.resettled
 	if m.key == c.key {
@@ -98,7 +102,8 @@ func (p *pass) leave() {
 	left := &carry{
 		known: p.fleet.known, views: p.Nodes, flavors: p.Flavors,
 		tree: p.tree, line: p.line.nodes, ends: p.fleet.ends, uncertain: p.fleet.uncertain,
-		trail: p.trail, byStart: p.byStart, settled: p.settled, records: map[recordKey]memory{}, roll: p.roll,
+		about: p.about, trail: p.trail, byStart: p.byStart, settled: p.settled,
+		records: map[recordKey]memory{}, roll: p.roll,
 	}
 	for _, c := range p.starts {
 		left.uncertain.AddPlace(c.place.Place)

@@ -51,6 +51,7 @@ type contender struct {
 	// empty: none does.
 	bound string
 
+	onRows   bool // its options are on rows
 	frozen   bool // shared with other plans: not to be written
 	answered bool // frozen, and was told that it is not planned
 

@@ -12,10 +12,12 @@
 //	fit.go        nodes that would do; never.go: what can never fit
 //	claim.go      a start to find, in one queue or several; who may be planned
 //	backfill.go   planned starts, round by round until nothing moves
+//	rows.go       like nodes of one slot taken together; naming.go: told apart again
+//	ahead.go      room that has appeared goes to those ahead of newcomers first
 //	promise.go    placements of promised starts, from the plan before
 //	repair.go     the same after a restart, where it needs a search
 //	fill.go       the earliest start, and an earlier one than the planned
-//	exchange.go   equal requests change places, the older one first
+//	exchange.go   members of an array change places, so that they start in order
 //	elastic.go    the most pods of what starts
 //	verdict.go    why the rest waits; moved.go: what moved a planned start
 //	plan.go       the stages put together; changes only

@@ -73,7 +73,7 @@ func (p *pass) grown(c *contender) (place stay, most bool) {
 			need.Sets[i].Pods = low + (high-low)/2
 			need.bill = p.billOf(c.queue, c.options[c.option].flavor, sets, func(set int) int { return need.Sets[set].Pods })
 			larger, ok := p.full.at(need, p.from)
-			if ok && within(nodesOf(larger.Place), c.queue) {
+			if ok && within(p.nodesOf(larger.Place), c.queue) {
 				low, place = need.Sets[i].Pods, larger
 			} else {
 				high = need.Sets[i].Pods

@@ -8,20 +8,31 @@ import (
 	"github.com/berth-dev/berth/pkg/timeline"
 )
 
-// exchange lets those that ask for the same change places, so that the first of
-// them in the order has the earliest start. Space that a hold keeps is open to
-// its own holder alone: without this, room before a hold would let the younger
-// of two like workloads overtake the older one.
+// exchange lets members of one array change places, so that they start in the
+// order of their indexes. Space that a hold keeps is open to its own holder
+// alone: without this, room before a hold would let a later member overtake an
+// earlier one.
 //
 // Nobody's promise is broken by it: where it would be, all keep their places.
+//
+// Other equal requests do not change places. A hold belongs to whoever it was
+// promised to: the younger of two may find room before its own that the older
+// one cannot use.
 func (p *pass) exchange(planned []*contender) {
 	if p.Policy.Backfill == batch.BackfillStrict {
 		return // the order is kept anyhow, and it is that of whole queues
 	}
-	alike := map[needKey][]*contender{}
+	type array struct{ namespace, name string }
+	type request struct {
+		array
+		needKey
+	}
+	alike := map[request][]*contender{}
 	for _, c := range planned {
-		if c.placed() && !c.started && c.place.Span == timeline.SpanOf(c.start(), c.long) {
-			alike[c.key] = append(alike[c.key], c)
+		member := c.workload().Array
+		if member != nil && c.placed() && !c.started && c.place.Span == timeline.SpanOf(c.start(), c.long) {
+			r := request{array: array{c.workload().Namespace, member.Name}, needKey: c.key}
+			alike[r] = append(alike[r], c)
 		}
 	}
 	for _, group := range alike { //order:any each group by itself

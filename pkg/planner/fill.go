@@ -126,7 +126,6 @@ func (p *pass) earliest(c *contender, s seating) {
 // space that nobody holds, again and again until nothing moves.
 func (p *pass) fill(waiting []*contender) {
 	f := floors{}
-	p.regain(waiting)
 	p.probe(waiting, f)
 	for range roundsMax {
 		moved := false

@@ -79,6 +79,14 @@ type pass struct {
 	line *board // what runs or starts now; no planned starts
 	full *board // with planned starts
 
+	// While the rounds count slots: the rows, who is placed on them, and the
+	// line of nodes.
+	rows    *rows
+	onRows  []*contender
+	ofNodes *timeline.Timeline
+
+	about   *rows            // what is known below is about these; nil: about nodes
+	ahead   bool             // newcomers wait until those ahead of them have moved
 	carried *carry           // what the plan before has left; nil: nothing of use
 	trail   trail            // through the order
 	byStart [ordersMax]trail // through the starts

@@ -242,6 +242,9 @@ func (p *pass) mine(index int) *contender {
 			p.recollect(record)
 		}
 	}
+	if p.rows != nil {
+		p.ontoRows(c)
+	}
 	return c
 }
 

@@ -137,7 +137,6 @@ func TestKilledAtRandomMoments(t *testing.T) {
 	for _, w := range all {
 		mustHaveRunOnce(w)
 	}
-	mustHaveStartedInOrder(t, all)
 	if diff := gocmp.Diff(ran, witness.pods()); diff != "" {
 		t.Errorf("what ran all the time has other pods than before (-before +after):\n%s", diff)
 	}
