@@ -105,7 +105,7 @@ func (t *Timeline) concerns(s *Set, long Long, span Span, chosen []Seat, changed
 		if !s.usable(node) {
 			continue
 		}
-		if _, ok := t.lines[node].first(startsOf{set: s, long: long, in: Span{From: span.From, Till: span.From + 1}, width: t.width}); ok {
+		if _, ok := t.line(int(node)).first(startsOf{set: s, long: long, in: Span{From: span.From, Till: span.From + 1}, width: t.width}); ok {
 			return true
 		}
 	}
@@ -188,9 +188,9 @@ func (s *Set) among(out []int32, seats []Seat, changed *Nodes) []int32 {
 // Differ is the nodes on which two timelines are not the same from the begin
 // of the later one on, or on which something has ended in the meantime.
 func Differ(was, is *Timeline) *Nodes {
-	differ := NewNodes(len(is.lines))
-	for i := range is.lines {
-		a, b := &was.lines[i], &is.lines[i]
+	differ := NewNodes(is.number)
+	for i := range is.number {
+		a, b := was.line(i), is.line(i)
 		if (len(a.at) > 1 && a.at[1] <= is.from) || !a.same(b) {
 			differ.Add(i)
 		}
@@ -217,9 +217,11 @@ type Gain struct {
 // Gains are where a timeline has more free, of any resource, than another had.
 func Gains(was, is *Timeline) []Gain {
 	var gains []Gain
-	for node := range is.lines {
-		a, b := &was.lines[node], &is.lines[node]
-		if !a.one(b) {
+	for node := range is.number {
+		if was.pages[node/pageSize] == is.pages[node/pageSize] {
+			continue
+		}
+		if a := was.line(node); !a.one(is.line(node)) {
 			gains = is.gains(gains, a, node)
 		}
 	}
@@ -228,7 +230,7 @@ func Gains(was, is *Timeline) []Gain {
 
 // gains appends those of one node over the line that it had.
 func (t *Timeline) gains(gains []Gain, was *line, node int) []Gain {
-	is := &t.lines[node]
+	is := t.line(node)
 	i, j := was.step(t.from), is.step(t.from)
 	open := false
 	for at := t.from; at != Never; {
@@ -275,10 +277,10 @@ func (t *Timeline) Begins(s *Set, long Long, node int, in Span) (part Span, ok b
 	if in.From = max(in.From, t.from); in.From >= in.Till || !s.usable(int32(node)) {
 		return Span{}, false
 	}
-	if opens := t.opensFor(s); opens != nil && opens[node].shut(long, in.Till) {
+	if opens := t.opensFor(s); opens != nil && opens.of(int32(node)).shut(long, in.Till) {
 		return Span{}, false
 	}
-	changes := t.lines[node].starts(t.scratch.changes[:0], startsOf{set: s, long: long, in: in, width: t.width})
+	changes := t.line(node).starts(t.scratch.changes[:0], startsOf{set: s, long: long, in: in, width: t.width})
 	t.scratch.changes = changes
 	if len(changes) == 0 {
 		return Span{}, false

@@ -59,6 +59,7 @@ type scratch struct {
 	changes    []change
 	candidates []candidate
 	nodes      []int32
+	open       []int32
 }
 
 // Earliest is the first place, not before from and before till, at which a gang
@@ -124,11 +125,11 @@ func (t *Timeline) earliestSet(s *Set, long Long, in Span) (Time, bool) {
 // offers, so that after one offer only earlier ones matter.
 func (t *Timeline) earliestOne(s *Set, long Long, in Span) (at Time, ok bool) {
 	opens := t.opensFor(s)
-	for _, node := range s.Nodes {
-		if opens != nil && opens[node].shut(long, in.Till) {
+	for _, node := range t.openNodes(s, long, in.Till) {
+		if ok && opens != nil && opens.of(node).shut(long, in.Till) {
 			continue
 		}
-		first, found := t.lines[node].first(startsOf{set: s, long: long, in: in, width: t.width})
+		first, found := t.line(int(node)).first(startsOf{set: s, long: long, in: in, width: t.width})
 		if !found {
 			continue
 		}
@@ -159,13 +160,9 @@ func (l *line) first(q startsOf) (Time, bool) {
 func (t *Timeline) earliestIn(s *Set, long Long, in Span) (Time, bool) {
 	changes := t.scratch.changes[:0]
 	room := 0
-	opens := t.opensFor(s)
-	for _, node := range s.Nodes {
-		if opens != nil && opens[node].shut(long, in.Till) {
-			continue
-		}
+	for _, node := range t.openNodes(s, long, in.Till) {
 		begin := len(changes)
-		changes = t.lines[node].starts(changes, startsOf{set: s, long: long, in: in, width: t.width})
+		changes = t.line(int(node)).starts(changes, startsOf{set: s, long: long, in: in, width: t.width})
 		if len(changes) > begin && changes[begin].at == in.From {
 			room += changes[begin].delta
 			changes = append(changes[:begin], changes[begin+1:]...)
@@ -262,7 +259,7 @@ func (t *Timeline) nextRise(need Need, at Time) (Time, bool) {
 	next := Never
 	for i := range need.Sets {
 		for _, node := range need.Sets[i].Nodes {
-			l := &t.lines[node]
+			l := t.line(int(node))
 			if j := l.step(at) + 1; j < len(l.at) {
 				next = min(next, l.at[j])
 			}

@@ -13,7 +13,7 @@ func (t *Timeline) FirstFit(p Place, long Long, from Time) (Place, bool) {
 		}
 		next := Never
 		for _, s := range p.Seats {
-			l := &t.lines[s.Node]
+			l := t.line(s.Node)
 			if i := l.step(at) + 1; i < len(l.at) {
 				next = min(next, l.at[i])
 			}
@@ -28,7 +28,7 @@ func (t *Timeline) FirstFit(p Place, long Long, from Time) (Place, bool) {
 // RoomOn is how many pods of a set could begin on one of its nodes at a time,
 // and stay for a length.
 func (t *Timeline) RoomOn(s *Set, node int, span Span) int {
-	l := &t.lines[node]
+	l := t.line(node)
 	room := s.most()
 	for i := l.step(span.From); room > 0 && i < len(l.at) && (l.at[i] < span.Till || l.at[i] <= span.From); i++ {
 		room = s.room(l.vector(i, t.width), room)

@@ -15,7 +15,7 @@ const indexedMin = 4
 
 // opening is when a node has room for a pod, in short: enough to say of most
 // nodes of a busy cluster that no run of a length begins there before a time,
-// without a look at their steps.
+// without a look at their steps. Of several nodes it is of all of them.
 type opening struct {
 	first Time // before it there is none
 	last  Time // from then on there is for ever; Never: not for ever
@@ -27,44 +27,142 @@ func (o *opening) shut(long Long, till Time) bool {
 	return o.first >= till || (long > o.long && o.last >= till)
 }
 
+// join makes it an opening of other nodes too.
+func (o *opening) join(other *opening) {
+	o.first, o.last, o.long = min(o.first, other.first), min(o.last, other.last), max(o.long, other.long)
+}
+
+// openPage is the openings of nodes next to each other.
+type openPage struct {
+	page[opening]
+	all   opening // of them taken together
+	stale bool    // all is not known any more
+}
+
 // openings are those of all nodes for pods that ask for the same.
 type openings struct {
 	each, spare batch.Vector
-	of          []opening
-	read        int  // of the nodes that were written
-	shared      bool // of, with a clone
+	pages       []*openPage
+	read        int // of the nodes that were written
 }
 
+// of is the opening of a node.
+func (o *openings) of(node int32) *opening { return &o.pages[node/pageSize].of[node%pageSize] }
+
 // opensFor are the openings for a set of pods; nil: its nodes are few.
-func (t *Timeline) opensFor(s *Set) []opening {
+func (t *Timeline) opensFor(s *Set) *openings {
 	if len(s.Nodes) < indexedMin {
 		return nil
 	}
-	i := slices.IndexFunc(t.openings, func(o openings) bool {
-		return slices.Equal(o.each, s.Each) && slices.Equal(o.spare, s.Spare)
-	})
-	if i < 0 {
-		if len(t.openings) == openingsMax {
-			t.openings = append(t.openings[:0], t.openings[1:]...)
+	o := t.openingsOf(s)
+	if o == nil {
+		o = t.addOpenings(s)
+	}
+	written := t.written[o.read:]
+	if len(written) == 0 {
+		return o
+	}
+	if t.owner == nil {
+		t.owner = &owner{}
+	}
+	for _, node := range written {
+		p := o.pages[node/pageSize]
+		if p.owner != t.owner {
+			own := *p
+			own.owner = t.owner
+			p = &own
+			o.pages[node/pageSize] = p
 		}
-		i = len(t.openings)
-		t.openings = append(t.openings, openings{each: s.Each, spare: s.Spare, of: make([]opening, len(t.lines)), read: len(t.written)})
-		for node := range t.lines {
-			t.openings[i].of[node] = t.lines[node].opens(s, t.width)
-		}
+		p.of[node%pageSize] = t.line(int(node)).opens(s, t.width)
+		p.stale = true
 	}
-	o := &t.openings[i]
-	if o.read == len(t.written) {
-		return o.of
-	}
-	if o.shared {
-		o.of, o.shared = slices.Clone(o.of), false
-	}
-	for _, node := range t.written[o.read:] {
-		o.of[node] = t.lines[node].opens(s, t.width)
+	for _, node := range written {
+		o.pages[node/pageSize].sum()
 	}
 	o.read = len(t.written)
-	return o.of
+	return o
+}
+
+// openingsOf finds the openings for a set of pods; nil: nobody has asked.
+func (t *Timeline) openingsOf(s *Set) *openings {
+	for i := range t.openings {
+		if o := &t.openings[i]; len(o.each) > 0 && len(s.Each) > 0 && &o.each[0] == &s.Each[0] && slices.Equal(o.spare, s.Spare) {
+			return o
+		}
+	}
+	for i := range t.openings {
+		if o := &t.openings[i]; slices.Equal(o.each, s.Each) && slices.Equal(o.spare, s.Spare) {
+			return o
+		}
+	}
+	return nil
+}
+
+// addOpenings works them out for all nodes.
+func (t *Timeline) addOpenings(s *Set) *openings {
+	if len(t.openings) == openingsMax {
+		t.openings = append(t.openings[:0], t.openings[1:]...)
+	}
+	o := openings{each: s.Each, spare: s.Spare, pages: make([]*openPage, len(t.pages)), read: len(t.written)}
+	for i := range o.pages {
+		o.pages[i] = &openPage{page: page[opening]{owner: t.owner}, stale: true}
+		for k := range o.pages[i].of {
+			o.pages[i].of[k] = opening{first: Never, last: Never}
+			if node := i*pageSize + k; node < t.number {
+				o.pages[i].of[k] = t.line(node).opens(s, t.width)
+			}
+		}
+		o.pages[i].sum()
+	}
+	t.openings = append(t.openings, o)
+	return &t.openings[len(t.openings)-1]
+}
+
+// sum works out the opening of all nodes of a page.
+func (p *openPage) sum() {
+	if !p.stale {
+		return
+	}
+	p.all, p.stale = opening{first: Never, last: Never}, false
+	for i := range p.of {
+		p.all.join(&p.of[i])
+	}
+}
+
+// openNodes are those nodes of a set on which a run of a length may begin
+// before a time. The list is t's own memory until it is asked again.
+func (t *Timeline) openNodes(s *Set, long Long, till Time) []int32 {
+	o := t.opensFor(s)
+	if o == nil {
+		return s.Nodes
+	}
+	nodes, open := s.Nodes, t.scratch.open[:0]
+	for len(nodes) > 0 {
+		p := o.pages[nodes[0]/pageSize]
+		after := endOfPage(nodes)
+		if !p.all.shut(long, till) {
+			for _, node := range nodes[:after] {
+				if !p.of[node%pageSize].shut(long, till) {
+					open = append(open, node)
+				}
+			}
+		}
+		nodes = nodes[after:]
+	}
+	t.scratch.open = open
+	return open
+}
+
+// endOfPage is how many of some nodes, which are ascending, lie on the page of
+// the first.
+func endOfPage(nodes []int32) int {
+	next := (nodes[0]/pageSize + 1) * pageSize
+	most := min(len(nodes), pageSize)
+	if nodes[most-1] < next {
+		return most
+	}
+	after, _ := slices.BinarySearch(nodes[:most], next)
+	return after
 }
 
 // opens is when the node has room for a pod.
@@ -86,19 +184,20 @@ func (l *line) opens(s *Set, width int) opening {
 }
 
 // openingsForClone is what is known of openings, for a timeline with the same
-// lines: it has written none.
-func (t *Timeline) openingsForClone() []openings {
-	clone := make([]openings, 0, len(t.openings))
-	for i := range t.openings {
-		o := t.openings[i]
-		if o.read < len(t.written) {
-			continue
+// lines, and the nodes that were written since. Those that as many nodes were
+// written since as there are would be as soon worked out anew.
+func (t *Timeline) openingsForClone() (clone []openings, written []int32) {
+	last := max(0, len(t.written)-t.number)
+	first := len(t.written)
+	for _, o := range t.openings {
+		if o.read >= last {
+			o.pages = slices.Clone(o.pages)
+			clone = append(clone, o)
+			first = min(first, o.read)
 		}
-		if !o.shared {
-			t.openings[i].shared = true
-		}
-		o.read, o.shared = 0, true
-		clone = append(clone, o)
 	}
-	return clone
+	for i := range clone {
+		clone[i].read -= first
+	}
+	return clone, slices.Clone(t.written[first:])
 }

@@ -167,19 +167,15 @@ func fullest(candidates []candidate, n int) int {
 func (t *Timeline) candidates(s *Set, nodes []int32, span Span) []candidate {
 	found := t.scratch.candidates[:0]
 	most := s.most()
-	var opens []opening
-	if len(nodes) == len(s.Nodes) {
-		opens = t.opensFor(s) // of a few, each is as soon looked at
-	}
 	long := Long(span.Till - span.From)
 	if span.Till == Never {
 		long = Forever
 	}
+	if len(nodes) == len(s.Nodes) { // of a few, each is as soon looked at
+		nodes = t.openNodes(s, long, span.From+1)
+	}
 	for _, node := range nodes {
-		if opens != nil && opens[node].shut(long, span.From+1) {
-			continue
-		}
-		l := &t.lines[node]
+		l := t.line(int(node))
 		i := l.step(span.From)
 		free := l.vector(i, t.width)
 		room := s.room(free, batch.PodsMax)
@@ -203,7 +199,7 @@ func (t *Timeline) candidates(s *Set, nodes []int32, span Span) []candidate {
 
 // Free is the least of each resource that is free on a node over a span.
 func (t *Timeline) Free(node int, span Span) batch.Vector {
-	l := &t.lines[node]
+	l := t.line(node)
 	i := l.step(span.From)
 	least := slices.Clone(l.vector(i, t.width))
 	for i++; i < len(l.at) && l.at[i] < span.Till; i++ {
@@ -217,13 +213,13 @@ func (t *Timeline) Free(node int, span Span) batch.Vector {
 // FreeAt is what is free on a node at a time. It is the timeline's own memory:
 // read it, and don't keep it.
 func (t *Timeline) FreeAt(node int, at Time) batch.Vector {
-	l := &t.lines[node]
+	l := t.line(node)
 	return l.vector(l.step(at), t.width)
 }
 
 // Opens says whether any time of a span has room for a pod on a node.
 func (t *Timeline) Opens(node int, each batch.Vector, span Span) bool {
-	l := &t.lines[node]
+	l := t.line(node)
 	for i := l.step(span.From); i < len(l.at) && l.at[i] < span.Till; i++ {
 		if l.vector(i, t.width).PodsUpTo(each, 1) > 0 {
 			return true

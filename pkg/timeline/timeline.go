@@ -58,9 +58,9 @@ func (p Place) Equal(other Place) bool {
 // line is the free capacity of one node: free[i*width:] holds from at[i] until
 // at[i+1]. The last step holds for ever.
 type line struct {
-	at     []Time
-	free   []batch.Amount
-	shared bool // with a clone: copy before writing
+	owner *owner
+	at    []Time
+	free  []batch.Amount
 }
 
 // Timeline is the free capacity of all nodes from a time on.
@@ -68,7 +68,9 @@ type Timeline struct {
 	width    int
 	from     Time
 	capacity []batch.Vector
-	lines    []line
+	owner    *owner // nil: nothing is its own
+	number   int    // of nodes
+	pages    []*page[line]
 	scratch  scratch
 
 	openings []openings
@@ -77,32 +79,36 @@ type Timeline struct {
 
 // New returns the timeline of empty nodes of these capacities, from a time on.
 func New(capacity []batch.Vector, from Time) *Timeline {
-	t := &Timeline{from: from, capacity: capacity, lines: make([]line, len(capacity))}
+	t := &Timeline{
+		from: from, capacity: capacity, owner: &owner{}, number: len(capacity), pages: make([]*page[line], pagesFor(len(capacity))),
+	}
+	for i := range t.pages {
+		t.pages[i] = &page[line]{owner: t.owner}
+	}
 	for i, c := range capacity {
 		t.width = len(c)
-		t.lines[i] = line{at: []Time{from}, free: append([]batch.Amount(nil), c...)}
+		*t.line(i) = line{owner: t.owner, at: []Time{from}, free: append([]batch.Amount(nil), c...)}
 	}
 	return t
 }
 
 // Clone returns a timeline that can be changed without changing t. It costs a
-// header for each node; steps are copied when they are written.
+// pointer for each page of nodes; what is on them is copied when it is written.
 func (t *Timeline) Clone() *Timeline {
 	t.Freeze()
-	return &Timeline{
-		width: t.width, from: t.from, capacity: t.capacity,
-		lines: append([]line(nil), t.lines...), openings: t.openingsForClone(),
+	clone := &Timeline{
+		width: t.width, from: t.from, capacity: t.capacity, number: t.number,
+		pages: append([]*page[line](nil), t.pages...),
 	}
+	clone.openings, clone.written = t.openingsForClone()
+	return clone
 }
 
-// Freeze makes the steps of t be copied before they are written: cloning a
-// frozen timeline writes nothing.
+// Freeze makes all of t be copied before it is written: cloning a frozen
+// timeline writes nothing.
 func (t *Timeline) Freeze() {
-	t.openingsForClone()
-	for i := range t.lines {
-		if !t.lines[i].shared {
-			t.lines[i].shared = true
-		}
+	if t.owner != nil {
+		t.owner = nil
 	}
 }
 
@@ -115,7 +121,7 @@ func (t *Timeline) Since(from Time) *Timeline {
 }
 
 // Len is the number of nodes.
-func (t *Timeline) Len() int { return len(t.lines) }
+func (t *Timeline) Len() int { return t.number }
 
 // Begin is the time from which on the timeline knows what is free.
 func (t *Timeline) Begin() Time { return t.from }
@@ -123,7 +129,8 @@ func (t *Timeline) Begin() Time { return t.from }
 // Clear makes a node empty.
 func (t *Timeline) Clear(node int) {
 	t.written = append(t.written, int32(node))
-	t.lines[node] = line{at: []Time{t.from}, free: append([]batch.Amount(nil), t.capacity[node]...)}
+	l := t.replace(node)
+	*l = line{owner: t.owner, at: []Time{t.from}, free: append([]batch.Amount(nil), t.capacity[node]...)}
 }
 
 // Charge takes what is used of a node, whether it is there or not: a node may
@@ -176,7 +183,7 @@ func (t *Timeline) Fits(p Place) bool {
 
 // overfull finds a resource that the seat asks for and its node lacks.
 func (t *Timeline) overfull(s Seat, span Span) (node int, at Time, ok bool) {
-	l := &t.lines[s.Node]
+	l := t.line(s.Node)
 	for i := l.step(span.From); i < len(l.at) && l.at[i] < span.Till; i++ {
 		free := l.vector(i, t.width)
 		for r, need := range s.Each {
@@ -194,10 +201,7 @@ func (t *Timeline) add(node int, need batch.Vector, n int, span Span) {
 		return
 	}
 	t.written = append(t.written, int32(node))
-	l := &t.lines[node]
-	if l.shared {
-		*l = line{at: append([]Time(nil), l.at...), free: append([]batch.Amount(nil), l.free...)}
-	}
+	l := t.own(node)
 	first := l.split(span.From, t.width)
 	last := len(l.at)
 	if span.Till != Never {

@@ -1,0 +1,46 @@
+package timeline
+
+// pageSize is how many nodes lie on a page.
+const pageSize = 64
+
+// owner is the timeline that may write to a page, or to the steps of a line.
+// Whatever has another owner is shared, and copied before it is written: so a
+// clone costs a pointer for each page, and giving up all that one owns nothing
+// but the name.
+type owner struct{ _ byte }
+
+// page is something of each of a number of nodes next to each other.
+type page[T any] struct {
+	owner *owner
+	of    [pageSize]T
+}
+
+// pagesFor is how many pages there are for a number of nodes.
+func pagesFor(nodes int) int { return (nodes + pageSize - 1) / pageSize }
+
+// line is what is free on a node: read it, and don't write to it.
+func (t *Timeline) line(node int) *line { return &t.pages[node/pageSize].of[node%pageSize] }
+
+// own is what is free on a node, to be written by t alone.
+func (t *Timeline) own(node int) *line {
+	l := t.replace(node)
+	if l.owner != t.owner {
+		*l = line{owner: t.owner, at: append([]Time(nil), l.at...), free: append(l.free[:0:0], l.free...)}
+	}
+	return l
+}
+
+// replace is the line of a node, to be replaced as a whole.
+func (t *Timeline) replace(node int) *line {
+	if t.owner == nil {
+		t.owner = &owner{}
+	}
+	p := t.pages[node/pageSize]
+	if p.owner != t.owner {
+		own := *p
+		own.owner = t.owner
+		p = &own
+		t.pages[node/pageSize] = p
+	}
+	return &p.of[node%pageSize]
+}
