@@ -37,9 +37,11 @@ clock: see what a policy does before you apply it.
 
 A scenario file describes nodes, Berth objects, jobs, and what must come of it.
 Objects are validated as in a cluster. A job log in the Standard Workload Format
-(*.swf, *.swf.gz) can be given in place of a scenario.
+(*.swf, *.swf.gz) can be given in place of a scenario. This is a whole one:
 
-Exit code: 0 all expectations hold; 1 some do not; 2 a file is wrong.`,
+` + indent(exampleScenario) + `
+Exit code: 0 all expectations hold; 1 some do not; 2 a file is wrong. With
+--compare the expectations are those of the first run.`,
 		Example: `  kubectl berth simulate -f scenario.yaml
   kubectl berth simulate -f scenario.yaml -o events
   kubectl berth simulate -f log.swf.gz --policy backfill.mode=None -o json
@@ -55,7 +57,7 @@ Exit code: 0 all expectations hold; 1 some do not; 2 a file is wrong.`,
 	cmd.Flags().StringArrayVar(&o.overrides, "policy", nil, "set a field of the SchedulingPolicy, as in backfill.mode=None; may be repeated or hold several after commas")
 	cmd.Flags().StringVar(&o.report, "report", "", "write a self-contained HTML page of the run to `FILE`")
 	cmd.Flags().StringVar(&o.compare, "compare", "", "play a second time and show both side by side: `OTHER` is a scenario, or Berth objects that replace those of the same kind and name")
-	cmd.Flags().StringVar(&o.journal, "journal", "", "record the run to `FILE`, for \"kubectl berth replay\"")
+	cmd.Flags().StringVar(&o.journal, "journal", "", "record the run (with --compare, the first) to `FILE`, for \"kubectl berth replay\"")
 	return cmd
 }
 
@@ -104,8 +106,9 @@ func (o *simulateOptions) runs() int {
 // report. It returns the exit code.
 func (o *simulateOptions) playAll(options scenario.Options, printer *printer) (code int, err error) {
 	var pages []report.Run
+	first, second := o.labels()
 	for _, path := range o.files {
-		page, exit := o.play(path, options, printer)
+		page, exit := o.play(turn{path: path, label: first, options: options, journal: o.journal}, printer)
 		pages, code = append(pages, page), max(code, exit)
 	}
 	if o.compare != "" && code < exitWrong {
@@ -114,7 +117,7 @@ func (o *simulateOptions) playAll(options scenario.Options, printer *printer) (c
 			return code, err
 		}
 		// What is expected is expected of the first; the other is looked at.
-		page, exit := o.play(path, other, printer)
+		page, exit := o.play(turn{path: path, label: second, options: other}, printer)
 		pages = append(pages, page)
 		if exit == exitWrong {
 			code = exit
@@ -123,27 +126,36 @@ func (o *simulateOptions) playAll(options scenario.Options, printer *printer) (c
 	if o.report == "" || code == exitWrong {
 		return code, nil
 	}
-	label(pages, o)
 	return code, writeReport(o.report, pages)
 }
 
+// turn is one run that is to be played.
+type turn struct {
+	path    string
+	label   string // what tells it from the other, in a comparison
+	options scenario.Options
+	journal string // where it is recorded; empty: nowhere
+}
+
 // play plays one file and returns the exit code for it.
-func (o *simulateOptions) play(path string, options scenario.Options, printer *printer) (report.Run, int) {
-	page, err := o.simulate(path, options, printer.log())
+func (o *simulateOptions) play(t turn, printer *printer) (report.Run, int) {
+	page, err := o.simulate(t, printer.log())
 	if err != nil {
 		fmt.Fprintln(o.err, err)
 		return page, exitWrong
 	}
-	printer.result(page.File, page.Result)
+	page.Label = t.label
+	printer.result(page)
 	if !page.Result.Held() {
 		return page, exitFailed
 	}
 	return page, 0
 }
 
-func (o *simulateOptions) simulate(path string, options scenario.Options, log func(sim.Entry)) (report.Run, error) {
+func (o *simulateOptions) simulate(t turn, log func(sim.Entry)) (report.Run, error) {
 	var page report.Run
-	file, err := loadScenario(path, options)
+	path := t.path
+	file, err := loadScenario(path, t.options)
 	if err != nil {
 		return page, err
 	}
@@ -167,7 +179,7 @@ func (o *simulateOptions) simulate(path string, options scenario.Options, log fu
 		page.Recorder = report.NewRecorder(file)
 		play.Ran, play.Sample = page.Recorder.Ran, page.Recorder.Sample
 	}
-	kept, err := o.keep(file, &play)
+	kept, err := keep(t.journal, file, &play)
 	if err != nil {
 		return page, err
 	}

@@ -22,11 +22,11 @@ type keptJournal struct {
 }
 
 // keep makes a run record itself, if that is wanted; nil: it is not.
-func (o *simulateOptions) keep(file *scenario.File, play *sim.Options) (*keptJournal, error) {
-	if o.journal == "" {
+func keep(path string, file *scenario.File, play *sim.Options) (*keptJournal, error) {
+	if path == "" {
 		return nil, nil
 	}
-	out, err := os.Create(o.journal)
+	out, err := os.Create(path)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/berth-dev/berth/pkg/batch"
+	"github.com/berth-dev/berth/pkg/report"
 	"github.com/berth-dev/berth/pkg/scenario"
 	"github.com/berth-dev/berth/pkg/sim"
 )
@@ -47,14 +49,18 @@ func (p *printer) log() func(sim.Entry) {
 	}
 }
 
-func (p *printer) result(file *scenario.File, r *sim.Result) {
+func (p *printer) result(run report.Run) {
 	switch p.form {
 	case "json":
-		p.printed = append(p.printed, summarize(r))
+		s := summarize(run.Result)
+		if p.files > 1 {
+			s.Label = run.Label
+		}
+		p.printed = append(p.printed, s)
 	case "events":
-		p.outcomes(p.err, r)
+		p.outcomes(p.err, run.Result)
 	default:
-		p.table(file, r)
+		p.table(run)
 	}
 }
 
@@ -80,6 +86,7 @@ func (p *printer) done() error {
 type summary struct {
 	File         string             `json:"file"`
 	Scenario     string             `json:"scenario,omitempty"`
+	Label        string             `json:"label,omitempty"` // in a comparison
 	Holds        bool               `json:"holds"`
 	End          float64            `json:"end"` // seconds
 	Jobs         jobCounts          `json:"jobs"`
@@ -129,9 +136,10 @@ func summarize(r *sim.Result) summary {
 }
 
 // table prints the jobs, then what does not hold.
-func (p *printer) table(file *scenario.File, r *sim.Result) {
+func (p *printer) table(run report.Run) {
+	file, r := run.File, run.Result
 	if p.files > 1 {
-		fmt.Fprintf(p.out, "%s\n", r.File)
+		fmt.Fprintf(p.out, "== %s\n", cmp.Or(run.Label, r.File))
 	}
 	if file.About != "" {
 		fmt.Fprintf(p.out, "%s: %s\n", file.Name, file.About)

@@ -31,21 +31,24 @@ func (o *simulateOptions) other(options scenario.Options) (string, scenario.Opti
 	return o.files[0], options, nil
 }
 
-// label names the runs by what tells them apart.
-func label(pages []report.Run, o *simulateOptions) {
-	for i := range pages {
-		path := o.files[0]
-		if i > 0 {
-			path = o.compare
-		}
-		pages[i].Label = strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
+// labels are what tells the run and the one that it is compared with apart, on
+// the page and above their tables.
+func (o *simulateOptions) labels() (first, second string) {
+	base := func(path string) string { return strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)) }
+	if len(o.files) > 1 {
+		return "", "" // each by its own name
 	}
-	if len(pages) > 1 && len(o.overrides) > 0 {
-		pages[0].Label += " with " + strings.Join(o.overrides, ", ")
+	if o.compare == "" {
+		return base(o.files[0]), ""
 	}
-	if len(pages) > 1 && pages[0].Label == pages[1].Label {
-		pages[0].Label, pages[1].Label = o.files[0], o.compare
+	first, second = base(o.files[0]), base(o.compare)
+	if len(o.overrides) > 0 {
+		first += " with " + strings.Join(o.overrides, ", ")
 	}
+	if first == second {
+		return o.files[0], o.compare
+	}
+	return first, second
 }
 
 func writeReport(path string, pages []report.Run) error {

@@ -102,6 +102,53 @@ all 2 expectations hold
 	}
 }
 
+func TestTheScenarioInTheHelpHolds(t *testing.T) {
+	t.Parallel()
+	out, said, code := berth(t, map[string]string{"a": exampleScenario}, "simulate", "-f", "a")
+	if code != 0 || !strings.Contains(out, "all 3 expectations hold") {
+		t.Errorf("exit code %d: %s%s", code, out, said)
+	}
+	help, _, _ := berth(t, nil, "simulate", "--help")
+	if !strings.Contains(help, "  kind: Scenario\n") {
+		t.Errorf("the help has no scenario:\n%s", help)
+	}
+}
+
+// TestTwoRunsAreToldApart by a heading each, and the first is the one that is
+// recorded.
+func TestTwoRunsAreToldApart(t *testing.T) {
+	t.Parallel()
+	files := map[string]string{"a.yaml": fits, "none.yaml": onePolicy}
+	out, _, _ := berth(t, files, "simulate", "-f", "a.yaml", "--compare", "none.yaml")
+	var headings []string
+	for line := range strings.Lines(out) {
+		if text, is := strings.CutPrefix(line, "== "); is {
+			headings = append(headings, strings.TrimSpace(text))
+		}
+	}
+	if strings.Join(headings, " ") != "a none" {
+		t.Errorf("the headings are %q, want a and none:\n%s", headings, out)
+	}
+	out, _, _ = berth(t, files, "simulate", "-f", "a.yaml", "--compare", "none.yaml", "-o", "json")
+	var both []summary
+	if err := json.Unmarshal([]byte(out), &both); err != nil || len(both) != 2 || both[0].Label != "a" || both[1].Label != "none" {
+		t.Errorf("%v: %s", err, out)
+	}
+
+	kept := t.TempDir()
+	alone, compared := filepath.Join(kept, "alone"), filepath.Join(kept, "compared")
+	berth(t, files, "simulate", "-f", "a.yaml", "--journal", alone)
+	berth(t, files, "simulate", "-f", "a.yaml", "--compare", "none.yaml", "--journal", compared)
+	one, err := os.ReadFile(alone)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := os.ReadFile(compared)
+	if err != nil || !bytes.Equal(one, other) {
+		t.Errorf("with a comparison another run is recorded (%v)", err)
+	}
+}
+
 func TestJSONIsForPrograms(t *testing.T) {
 	t.Parallel()
 	out, _, _ := berth(t, map[string]string{"a": fits}, "simulate", "-f", "a", "-o", "json")
