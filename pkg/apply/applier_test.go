@@ -26,11 +26,10 @@ import (
 	"github.com/berth-dev/berth/pkg/apply"
 	"github.com/berth-dev/berth/pkg/batch"
 	"github.com/berth-dev/berth/pkg/convert"
-	"github.com/berth-dev/berth/pkg/metrics"
 )
 
 // measures registers with the process, so there is one.
-var measures = sync.OnceValue(metrics.New)
+var measures = apply.Measures
 
 // office is an applier with an API server that remembers in which order it was
 // written to.
