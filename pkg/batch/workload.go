@@ -45,6 +45,7 @@ type Workload struct {
 	Restarts     int         // runs that were taken back
 	RequeueAfter time.Time   // not tried again before; zero: at once
 	Promise      time.Time   // planned start that binds; zero: none
+	Revoked      time.Time   // planned start that bound before a person's edit, until the next is found; zero: none
 	Allocation   *Allocation // nil while it waits
 	Nomination   *Nomination // the placement that is kept for it while its victims end; nil: none
 	Eviction     *Eviction   // not nil from the decision to take it back until it waits again

@@ -290,7 +290,11 @@ func nameOf(w *batch.Workload) string { return w.Namespace + "/" + w.Name }
 
 // movedBy names what made a planned start later than it was promised.
 func (v *verdicts) movedBy(c *contender, at place) string {
-	promise := c.waiting.Workload.Promise
+	promise, revoked := c.workload().Promise, c.workload().Revoked
+	if promise.IsZero() && !revoked.IsZero() && (c.at == nil || timeOf(c.start()).After(revoked)) {
+		v.moved[c] = "edit of " + nameOf(c.workload())
+		return v.moved[c]
+	}
 	if promise.IsZero() || (c.at != nil && !timeOf(c.start()).After(promise)) {
 		return ""
 	}
@@ -314,7 +318,7 @@ func (v *verdicts) mover(c *contender, at place) string {
 			return "a place that is made for " + nameOf(other.workload())
 		}
 		if other.arrived && (v.meets(c, other) || v.inTurn(c, other)) {
-			return "higher-ranked arrival " + nameOf(other.workload())
+			return came(other.workload())
 		}
 		if by := v.moved[other]; by != "" && (v.meets(c, other) || v.inTurn(c, other)) {
 			return by
@@ -327,6 +331,14 @@ func (v *verdicts) mover(c *contender, at place) string {
 		return "a restart of Berth: where it was planned is not known any more"
 	}
 	return "a change of the workload, its queue or the nodes"
+}
+
+// came says how higher-ranked work came to be before another.
+func came(w *batch.Workload) string {
+	if !w.Revoked.IsZero() {
+		return "edit of higher-ranked " + nameOf(w)
+	}
+	return "higher-ranked arrival " + nameOf(w)
 }
 
 // lostNode finds a node of the promised placement that would not do any more.

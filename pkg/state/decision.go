@@ -33,7 +33,7 @@ func (s *State) answer(plan batch.Plan) {
 	}
 	for _, d := range plan.Wait {
 		s.change(d.ID, func(_ *record, w *batch.Workload) {
-			w.LastVerdict, w.Promise = &d.Verdict, d.Verdict.PlannedStart
+			w.LastVerdict, w.Promise, w.Revoked = &d.Verdict, d.Verdict.PlannedStart, time.Time{}
 		})
 	}
 	for _, d := range plan.Ready {

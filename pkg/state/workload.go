@@ -119,6 +119,9 @@ func (s *State) observeWorkload(seen batch.Workload) {
 	shape := batch.Shape(seen.PodSets)
 	if ours := r.workload; ours != nil && seen.Allocation == nil && edited(ours, &seen, shape != r.shape) {
 		// An edit by a person is ranked anew: no promise of ours binds it.
+		if !ours.Promise.IsZero() {
+			seen.Revoked = ours.Promise
+		}
 		seen.Promise, seen.LastVerdict, r.held = time.Time{}, nil, nil
 	}
 	if r.workload != nil {
@@ -177,6 +180,7 @@ func keepDecisions(seen, ours *batch.Workload) {
 // still be on its way to the API server, and nobody else says anything there.
 func keepAnswers(seen, ours *batch.Workload) {
 	seen.LastVerdict, seen.Promise, seen.Outcomes = ours.LastVerdict, ours.Promise, ours.Outcomes
+	seen.Revoked = ours.Revoked
 	seen.HeldBy, seen.HeldSince, seen.TakenBack = ours.HeldBy, ours.HeldSince, ours.TakenBack
 	seen.Nomination, seen.Notice = ours.Nomination, ours.Notice
 	seen.CheckpointedAt = later(seen.CheckpointedAt, ours.CheckpointedAt)
