@@ -40,7 +40,7 @@ generate: ## Write what is generated: deep copies and CRDs, from the types in ap
 .PHONY: lint
 lint: ## Run the linters (the first time they are compiled: some minutes).
 	$(call phase,lint (.golangci.yaml))
-	$(LINT) run --timeout 20m ./...
+	$(LINT) run --allow-parallel-runners --timeout 20m ./...
 
 .PHONY: verify
 verify: generate ## Regenerate, lint, and demand a clean tree.
