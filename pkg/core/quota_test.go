@@ -122,6 +122,28 @@ func TestB82ACircleStopsItsQueuesUntilItIsUndone(t *testing.T) {
 	w.reason("j2", batch.ReasonNeverFits)
 }
 
+// Partly finished work is charged for what still must run.
+func TestQuotaComesBackPodByPod(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.nodes(2, 8)
+	w.paying("main", "", gpus(4))
+	w.submit(job{name: "four", pods: 4, gpu: 1, walltime: 120, runs: -1})
+	w.until(1)
+	w.submit(job{name: "two", gpu: 2, walltime: 30})
+	w.until(2)
+	w.want("four=0", "two~120")
+	for i := range 2 {
+		w.step(batch.PodObserved{Pod: w.pod(w.jobs["four"], i, w.jobs["four"].hosts[i], batch.PodSucceeded)})
+	}
+	w.step(batch.OwnerObserved{ID: id("four"), Owner: batch.Owner{Started: true, Needed: []int{2}, Done: [][]int{{0, 1}}}})
+	w.until(3)
+	w.want("two=2")
+	if s := w.core.Summaries()["main"].Quotas; len(s) != 1 || s[0].Used != 4 || s[0].Borrowed != 0 {
+		t.Errorf("main stands at %+v", s)
+	}
+}
+
 func TestFlavorWithoutALoanComesFirst(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

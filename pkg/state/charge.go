@@ -23,6 +23,11 @@ func (s *State) recharge(r *record) {
 	}
 	r.charges = fresh
 	r.uses, r.used = nil, false
+	if len(fresh) > 0 {
+		s.charged[r.id] = r
+	} else {
+		delete(s.charged, r.id)
+	}
 }
 
 func sameCharge(a, b batch.Charge) bool {

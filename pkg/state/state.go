@@ -41,6 +41,7 @@ type State struct {
 	ending      map[batch.WorkloadID]*record  // those that are over but for their pods
 
 	dirtyRecords map[batch.WorkloadID]*record // charges to be worked out
+	charged      map[batch.WorkloadID]*record // those that are charged for anything
 	dirtyNodes   map[batch.NodeName]*node     // views to be made
 	nodesChanged bool                         // a node came or went
 	views        []*batch.NodeView
@@ -64,6 +65,7 @@ func New() *State {
 		ending:       map[batch.WorkloadID]*record{},
 		dependent:    map[batch.WorkloadID]*record{},
 		dirtyRecords: map[batch.WorkloadID]*record{},
+		charged:      map[batch.WorkloadID]*record{},
 		dirtyNodes:   map[batch.NodeName]*node{},
 	}
 }

@@ -40,10 +40,8 @@ func (s *State) Quotas() (map[batch.QueueName]*batch.Queue, map[batch.CohortName
 // until its pods are gone.
 func (s *State) uses() []batch.Use {
 	var all []batch.Use
-	for _, r := range s.records { //order:any sorted below
-		if len(r.charges) > 0 {
-			all = append(all, r.quotaUses()...)
-		}
+	for _, r := range s.charged { //order:any sorted below
+		all = append(all, r.quotaUses()...)
 	}
 	slices.SortFunc(all, compareUses)
 	return all
