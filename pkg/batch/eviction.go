@@ -148,6 +148,17 @@ type Preemption struct {
 // LetsGo says whether work of the queue gives way to anybody.
 func (p *Preemption) LetsGo() bool { return p.Mode != "" && p.Mode != PreemptNever }
 
+// TakesMore says whether work of the queue may take the place of more than work
+// of lower tiers.
+func (p *Preemption) TakesMore() bool {
+	for _, whom := range []PreemptWhom{p.WithinQueue, p.ReclaimWithinCohort, p.BorrowWithinCohort} {
+		if whom != "" && whom != WhomNever {
+			return true
+		}
+	}
+	return false
+}
+
 // VictimOrder is which of the sets of victims that would do is taken.
 type VictimOrder string
 

@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -115,6 +116,7 @@ func (p *pass) newHunt() *hunt {
 	if len(h.victims)+len(h.spared) == 0 {
 		return nil
 	}
+	h.rank()
 	slices.Sort(h.priorities)
 	h.priorities = slices.Compact(h.priorities)
 	h.touched = timeline.NewNodes(len(p.Nodes))
@@ -125,6 +127,17 @@ func (p *pass) newHunt() *hunt {
 	}
 	h.readUses()
 	return h
+}
+
+// rank puts the victims in the order of their prices; of equals the youngest
+// comes first, then the name.
+func (h *hunt) rank() {
+	slices.SortFunc(h.victims, func(a, b *victim) int {
+		return cmp.Or(cmp.Compare(a.price, b.price), b.since.Compare(a.since), compareIDs(a, b))
+	})
+	for i, v := range h.victims {
+		v.rank = i
+	}
 }
 
 // spare notes that a run is safe until a time.
@@ -226,14 +239,12 @@ func (h *hunt) take(c *contender, option int, s *scene) finding {
 	if !s.has(d) {
 		return noRoom
 	}
-	search := h.newSearch(s, d)
-	victims := search.cheapest()
+	search, victims := h.cheapest(s, d)
 	if !h.lawful(c, option, victims) {
 		if s = s.with(h.within(c, option, s.victims)); !s.has(d) {
 			return noUse
 		}
-		search = h.newSearch(s, d)
-		if victims = search.cheapest(); !h.lawful(c, option, victims) {
+		if search, victims = h.cheapest(s, d); !h.lawful(c, option, victims) {
 			return noUse
 		}
 	}

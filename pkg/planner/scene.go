@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -14,8 +15,13 @@ import (
 // as if all of these were gone, and all that give way already.
 type scene struct {
 	hunt    *hunt
-	victims []*victim
+	victims []*victim // the lowest standing first, then the cheapest
 	board   *board
+	// below are boards on which not all victims are gone: none, then those of
+	// the lowest standing, and so on; made when they are needed. bounds are how
+	// many victims are gone on each.
+	below   []*board
+	bounds  []int
 	upto    int           // of the order: the places of those before it are held
 	grace   timeline.Long // the longest of the victims
 	safe    time.Time     // when the first of those that are spared is so no more; zero: none is
@@ -27,14 +33,18 @@ type scene struct {
 
 // sceneKey tells apart who may take whom.
 type sceneKey struct {
-	queue batch.QueueName
-	rank  int // how many of the victims' priorities are lower
+	tier  int32
+	queue batch.QueueName // empty: the tier alone says whom it may take
+	rank  int             // how many of the victims' priorities are lower
 }
 
 // scene is that of a contender.
 func (h *hunt) scene(c *contender) *scene {
-	key := sceneKey{queue: c.queue.Name}
-	key.rank, _ = slices.BinarySearch(h.priorities, c.workload().Priority)
+	key := sceneKey{tier: c.queue.Tier}
+	if c.queue.Preemption.TakesMore() {
+		key.queue = c.queue.Name
+		key.rank, _ = slices.BinarySearch(h.priorities, c.workload().Priority)
+	}
 	if s, ok := h.scenes[key]; ok {
 		return s
 	}
@@ -47,6 +57,7 @@ func (h *hunt) scene(c *contender) *scene {
 			s.byQuota = s.byQuota || !r.higher
 		}
 	}
+	slices.SortFunc(s.victims, func(a, b *victim) int { return cmp.Or(a.standing.compare(b.standing), cmp.Compare(a.rank, b.rank)) })
 	for _, v := range h.spared {
 		if h.p.rightOf(c, v.victim).any() && (s.safe.IsZero() || v.till.Before(s.safe)) {
 			s.safe = v.till
@@ -88,6 +99,25 @@ func (s *scene) build() {
 	}
 }
 
+// layer makes the boards on which not all victims are gone.
+func (s *scene) layer() {
+	if s.below != nil {
+		return
+	}
+	b := s.board
+	for last := len(s.victims); last > 0; {
+		b = b.clone()
+		first := last
+		for ; first > 0 && s.victims[first-1].standing == s.victims[last-1].standing; first-- {
+			b.move(s.victims[first-1], s.hunt.p.from, false)
+		}
+		s.below, s.bounds = append(s.below, b), append(s.bounds, first)
+		last = first
+	}
+	slices.Reverse(s.below)
+	slices.Reverse(s.bounds)
+}
+
 // settle gives back to the quotas what somebody pays, or takes it again.
 func (b *board) settle(pays []quota.Charge, from timeline.Time, back bool) {
 	for _, c := range pays {
@@ -120,9 +150,16 @@ func (s *scene) keep(place stay) {
 		takes := make(batch.Vector, len(seat.Each))
 		takes.Sub(seat.Each, -seat.Pods)
 		s.board.nodes.Charge(seat.Node, takes, span)
+		for _, b := range s.below {
+			b.nodes.Charge(seat.Node, takes, span)
+		}
 	}
-	if !place.bill.Free() {
-		s.board.ledger.Charge(place.bill, payTime(span))
+	if place.bill.Free() {
+		return
+	}
+	s.board.ledger.Charge(place.bill, payTime(span))
+	for _, b := range s.below {
+		b.ledger.Charge(place.bill, payTime(span))
 	}
 }
 
@@ -144,9 +181,25 @@ func (s *scene) catchUp(index int) {
 			}
 			place = c.place
 		}
-		if s.board.fits(place) {
-			s.board.hold(place)
+		if !s.board.fits(place) {
+			continue
 		}
+		s.board.hold(place)
+		for _, b := range s.below {
+			b.charge(place)
+		}
+	}
+}
+
+// charge takes a stay into account, whether there is room for it or not.
+func (b *board) charge(s stay) {
+	for _, seat := range s.Seats {
+		takes := make(batch.Vector, len(seat.Each))
+		takes.Sub(seat.Each, -seat.Pods)
+		b.nodes.Charge(seat.Node, takes, s.Span)
+	}
+	if !s.bill.Free() {
+		b.ledger.Charge(s.bill, payTime(s.Span))
 	}
 }
 
@@ -171,18 +224,32 @@ func (s *scene) couldDo(c *contender, option int) bool {
 	return false
 }
 
-// has says whether there is room for a demand.
-func (s *scene) has(d demand) bool {
-	p := s.hunt.p
+// has says whether there is room for a demand when all victims are gone.
+func (s *scene) has(d demand) bool { return s.board.has(d, s.hunt.p.from) }
+
+// has says whether there is room for a demand from a time on.
+func (b *board) has(d demand, from timeline.Time) bool {
 	if len(d.Sets) == 1 {
-		if !s.board.pays(d.bill, timeline.SpanOf(p.from, d.Long)) {
+		if !b.pays(d.bill, timeline.SpanOf(from, d.Long)) {
 			return false
 		}
-		pods, _ := s.board.nodes.Room(&d.Sets[0], d.Long, p.from)
+		pods, _ := b.nodes.Room(&d.Sets[0], d.Long, from)
 		return pods >= d.Sets[0].Pods
 	}
-	_, ok := s.board.at(d, p.from)
+	_, ok := b.at(d, from)
 	return ok
+}
+
+// least is how many of the victims must be looked at, those of the lowest
+// standing first, so that there is room for a demand when they are gone.
+func (s *scene) least(d demand) int {
+	s.layer()
+	for i, b := range s.below {
+		if b.has(d, s.hunt.p.from) {
+			return s.bounds[i]
+		}
+	}
+	return len(s.victims)
 }
 
 // open are the victims that a contender may take and that would be gone before
@@ -213,16 +280,14 @@ func (s *scene) with(some []*victim) *scene {
 	if len(some) == len(s.victims) {
 		return s
 	}
-	n := &scene{hunt: s.hunt, board: s.board.clone(), victims: some}
-	in := map[*victim]bool{}
+	n := &scene{hunt: s.hunt, victims: some}
 	for _, v := range some {
-		in[v] = true
 		n.grace = max(n.grace, v.grace)
 	}
-	for _, v := range s.victims {
-		if !in[v] {
-			n.board.move(v, s.hunt.p.from, false)
-		}
+	s.layer()
+	n.board = s.below[0].clone()
+	for _, v := range some {
+		n.board.move(v, s.hunt.p.from, true)
 	}
 	return n
 }
@@ -234,12 +299,24 @@ func (s *scene) giveUp(victims []*victim, place stay) {
 		return
 	}
 	for _, v := range victims {
-		if i := slices.Index(s.victims, v); i >= 0 {
-			s.victims = slices.Delete(s.victims, i, i+1)
+		// Where it is gone already it is not taken twice.
+		i := slices.Index(s.victims, v)
+		for k, b := range s.below {
+			if i < 0 || s.bounds[k] <= i {
+				b.move(v, s.hunt.p.from, true)
+			}
+		}
+		if i < 0 {
+			s.board.move(v, s.hunt.p.from, true)
+			s.barren = barren{} // there is more room than there was
 			continue
 		}
-		s.board.move(v, s.hunt.p.from, true)
-		s.barren = barren{} // there is more room than there was
+		s.victims = slices.Delete(s.victims, i, i+1)
+		for k := range s.bounds {
+			if s.bounds[k] > i {
+				s.bounds[k]--
+			}
+		}
 	}
 	s.narrow = map[string]barren{}
 	s.keep(place)

@@ -9,14 +9,14 @@ import (
 
 // The bounds of a search: up to exactMax victims all sets are gone through,
 // with checksMax looks at most, and up to wideMax the dearest are spared one by
-// one in two orders.
+// one, in two orders.
 //
-// A search costs at most (4 × victims + checksMax) looks at the nodes of one
+// A search costs at most (6 × victims + checksMax) looks at the nodes of one
 // victim, and one pass over the nodes for each of the nodes that it empties.
 const (
 	exactMax  = 12
 	checksMax = 5_000
-	wideMax   = 5_000
+	wideMax   = 100
 )
 
 // search looks for the cheapest set of victims that makes room for a gang. The
@@ -29,28 +29,37 @@ type search struct {
 	victims []*victim
 	out     []bool
 	touched *timeline.Nodes // nodes that are given up anyhow
+	further []int           // how many nodes taking each touches that are not
 
 	set    *timeline.Set // the only one of its need; nil: it has several
 	room   []int         // of the set, by node
 	total  int
 	usable []bool
-	on     map[int][]int // victims by node
+	on     [][]int // victims by node
 	checks int
 	tried  map[int]bool // out for a look, on the node that is looked at
 }
 
-// newSearch begins with all victims of a scene off the board.
-func (h *hunt) newSearch(s *scene, d demand) *search {
-	return newSearch(h.p, s.board.clone(), d, s.victims, h.touched)
+// cheapest finds the cheapest set of a scene's victims that makes room for a
+// demand; there must be room when all are gone. Of those of higher standing than
+// need be none is looked at.
+func (h *hunt) cheapest(s *scene, d demand) (*search, []*victim) {
+	n := s.least(d)
+	if n == 0 {
+		return newSearch(h.p, s.below[0].clone(), d, nil, h.touched), nil
+	}
+	search := newSearch(h.p, s.below[0].clone(), d, s.victims[:n], h.touched)
+	return search, search.cheapest()
 }
 
+// newSearch begins with all victims on the board.
 func newSearch(p *pass, b *board, d demand, victims []*victim, touched *timeline.Nodes) *search {
 	s := &search{
 		p: p, board: b, demand: d, span: timeline.SpanOf(p.from, d.Long),
-		victims: victims, out: make([]bool, len(victims)), touched: touched,
+		victims: victims, out: make([]bool, len(victims)), further: make([]int, len(victims)), touched: touched,
 	}
-	for i := range s.out {
-		s.out[i] = true
+	for i, v := range victims {
+		s.further[i] = v.further(touched)
 	}
 	if len(d.Sets) != 1 {
 		return s
@@ -62,7 +71,7 @@ func newSearch(p *pass, b *board, d demand, victims []*victim, touched *timeline
 		s.room[node] = b.nodes.RoomOn(s.set, int(node), s.span)
 		s.total += s.room[node]
 	}
-	s.on = map[int][]int{}
+	s.on = make([][]int, b.nodes.Len())
 	for i, v := range victims {
 		last := -1
 		for _, h := range v.holds {
@@ -111,29 +120,6 @@ func (s *search) spare(i int) {
 	}
 }
 
-// restrict spares, standing by standing from the highest, all that can be
-// spared together, and forgets them: the set that is found has the lowest
-// highest standing that there is.
-func (s *search) restrict() {
-	order := s.indexes(func(a, b int) int { return s.victims[b].standing.compare(s.victims[a].standing) })
-	for first := 0; first < len(order); {
-		last := first
-		for last < len(order) && s.victims[order[last]].standing == s.victims[order[first]].standing {
-			last++
-		}
-		for _, i := range order[first:last] {
-			s.move(i, false)
-		}
-		if !s.fits() {
-			for _, i := range order[first:last] {
-				s.move(i, true)
-			}
-			return
-		}
-		first = last
-	}
-}
-
 // indexes are all victims in an order.
 func (s *search) indexes(compare func(a, b int) int) []int {
 	order := make([]int, len(s.victims))
@@ -145,41 +131,29 @@ func (s *search) indexes(compare func(a, b int) int) []int {
 }
 
 // cheapest finds the cheapest set, and leaves exactly that out. There must be
-// room when all are out; nil: nobody need go.
+// room when all are out.
 func (s *search) cheapest() []*victim {
-	s.restrict()
-	open := slices.Clone(s.out)
 	var best []bool
 	var least *bill
 	try := func(find func()) {
-		s.reset(open)
 		find()
 		if b := s.bill(); least == nil || b.compare(least) < 0 {
 			best, least = slices.Clone(s.out), b
 		}
 	}
-	dear := func(compare func(a, b int) int) []int {
-		order := s.indexes(compare)
-		slices.Reverse(order)
-		return order
-	}
-	spareIn := func(order []int) func() {
-		return func() {
-			for _, i := range order {
-				s.spare(i)
-			}
-		}
-	}
-	byPrice := dear(s.cheaper)
+	byPrice := s.indexes(s.cheaper)
+	slices.Reverse(byPrice)
 	if s.set != nil {
-		try(func() { s.emptyNodes(open); spareIn(byPrice)() })
+		try(func() { s.emptyNodes(); s.spareAll(byPrice) })
 	}
-	if len(s.victims) <= wideMax || s.set == nil {
-		try(spareIn(byPrice))
-		try(spareIn(dear(s.denser)))
+	if len(s.victims) <= wideMax || s.set == nil || !s.demand.bill.Free() {
+		try(func() { s.setAll(true); s.spareAll(byPrice) })
+		byDensity := s.indexes(s.denser)
+		slices.Reverse(byDensity)
+		try(func() { s.setAll(true); s.spareAll(byDensity) })
 	}
-	if count(open) <= exactMax {
-		try(func() { s.exact(open, least) })
+	if len(s.victims) <= exactMax {
+		try(func() { s.exact(least) })
 	}
 	s.reset(best)
 	var chosen []*victim
@@ -192,31 +166,31 @@ func (s *search) cheapest() []*victim {
 	return chosen
 }
 
+// spareAll puts back whom it can, in an order.
+func (s *search) spareAll(order []int) {
+	for _, i := range order {
+		s.spare(i)
+	}
+}
+
+func (s *search) setAll(out bool) {
+	for i := range s.victims {
+		s.move(i, out)
+	}
+}
+
 func (s *search) reset(out []bool) {
 	for i := range out {
 		s.move(i, out[i])
 	}
 }
 
-func count(all []bool) (n int) {
-	for _, is := range all {
-		if is {
-			n++
-		}
-	}
-	return n
-}
-
-// exact goes through all sets of those that are open, as far as it may, and
-// leaves the cheapest out, or that which is known: the dearest are decided
-// first, so that most of the rest need not be looked at.
-func (s *search) exact(open []bool, known *bill) {
-	var order []int
-	for _, i := range s.indexes(s.cheaper) {
-		if open[i] {
-			order = append(order, i)
-		}
-	}
+// exact goes through all sets, as far as it may, and leaves the cheapest out, or
+// that which is known: the dearest are decided first, so that most of the rest
+// need not be looked at.
+func (s *search) exact(known *bill) {
+	s.setAll(true)
+	order := s.indexes(s.cheaper)
 	slices.Reverse(order)
 	best, least := s.outOf(known), known
 	limit := s.checks + checksMax
@@ -278,36 +252,36 @@ func (o *offer) compare(other *offer) int {
 
 // emptyNodes makes room node by node, each time where it costs least for what
 // it brings: what a victim frees on other nodes costs nothing more there.
-func (s *search) emptyNodes(open []bool) {
-	for i := range open {
-		if open[i] {
-			s.move(i, false)
-		}
-	}
-	nodes := make([]int, 0, len(s.on))
-	for _, node := range s.set.Nodes {
-		if len(s.on[int(node)]) > 0 {
-			nodes = append(nodes, int(node))
-		}
-	}
-	// Nodes that are given up anyhow come first among equals.
-	slices.SortStableFunc(nodes, func(a, b int) int { return cmp.Compare(untouched(s, a), untouched(s, b)) })
-	offers := make(map[int]*offer, len(nodes))
+//
+// Nodes are looked at in the order of their cheapest victims, nodes that are
+// given up anyhow before all others, and only as long as one could be better
+// than the best that is known.
+func (s *search) emptyNodes() {
+	s.setAll(false)
+	nodes := s.byCheapest()
+	offers := make([]*offer, s.board.nodes.Len())
+	seen := 0
 	for !s.fits() {
 		left := s.set.Pods - s.total
 		best := -1
-		for _, node := range nodes {
-			o := offers[node]
+		for n, node := range nodes {
+			o := offers[node.index]
+			if n >= seen {
+				if best >= 0 && compareRatio(node.price, int64(min(left, s.set.Most())), offers[best].price, int64(offers[best].gain)) >= 0 && !s.touched.Has(node.index) {
+					break
+				}
+				seen = n + 1
+			}
 			if o == nil || !o.known || o.gain > left {
-				o = s.offerOf(node, open, left)
-				offers[node] = o
+				o = s.offerOf(node.index, left)
+				offers[node.index] = o
 			}
 			if o.gain > 0 && (best < 0 || o.compare(offers[best]) < 0) {
-				best = node
+				best = node.index
 			}
 		}
 		if best < 0 {
-			s.reset(open) // not node by node, then
+			s.setAll(true) // not node by node, then
 			return
 		}
 		for _, i := range offers[best].out {
@@ -321,6 +295,33 @@ func (s *search) emptyNodes(open []bool) {
 	}
 }
 
+// priced is a node with the price of its cheapest victim.
+type priced struct {
+	index int
+	price int64
+}
+
+// byCheapest are the nodes with victims: those that are given up anyhow, then
+// the others by the price of their cheapest.
+func (s *search) byCheapest() []priced {
+	var nodes []priced
+	for _, node := range s.set.Nodes {
+		on := s.on[node]
+		if len(on) == 0 {
+			continue
+		}
+		n := priced{index: int(node), price: s.victims[on[0]].price}
+		for _, i := range on {
+			n.price = min(n.price, s.victims[i].price)
+		}
+		nodes = append(nodes, n)
+	}
+	slices.SortFunc(nodes, func(a, b priced) int {
+		return cmp.Or(cmp.Compare(untouched(s, a.index), untouched(s, b.index)), cmp.Compare(a.price, b.price), cmp.Compare(a.index, b.index))
+	})
+	return nodes
+}
+
 func untouched(s *search, node int) int {
 	if s.touched.Has(node) {
 		return 0
@@ -329,10 +330,10 @@ func untouched(s *search, node int) int {
 }
 
 // offerOf is the best that a node can do for up to so many pods.
-func (s *search) offerOf(node int, open []bool, left int) *offer {
+func (s *search) offerOf(node, left int) *offer {
 	var in []int
 	for _, i := range s.on[node] {
-		if open[i] && !s.out[i] {
+		if !s.out[i] {
 			in = append(in, i)
 		}
 	}

@@ -33,6 +33,7 @@ type victim struct {
 	// price is what taking it costs by the policy: least first. weight is what
 	// it holds of what is scarce.
 	price, weight int64
+	rank          int // among all of the pass, by price
 
 	holds []holding // nil: not looked up
 	pays  []quota.Charge
@@ -176,10 +177,10 @@ func (h *hunt) holdsOf(v *victim) []holding {
 // nodes that are given up anyhow, the youngest, the name.
 func (s *search) cheaper(a, b int) int {
 	x, y := s.victims[a], s.victims[b]
-	return cmp.Or(
-		cmp.Compare(x.price, y.price), cmp.Compare(s.further(x), s.further(y)),
-		y.since.Compare(x.since), cmp.Compare(x.firstNode(), y.firstNode()), compareIDs(x, y),
-	)
+	if c := cmp.Compare(x.price, y.price); c != 0 {
+		return c
+	}
+	return cmp.Or(cmp.Compare(s.further[a], s.further[b]), cmp.Compare(x.rank, y.rank))
 }
 
 // denser orders victims by what they cost for what they hold.
@@ -198,19 +199,12 @@ func compareRatio(a, b, c, d int64) int {
 
 func compareIDs(a, b *victim) int { return cmp.Compare(a.Workload.ID, b.Workload.ID) }
 
-func (v *victim) firstNode() int {
-	if len(v.holds) == 0 {
-		return -1
-	}
-	return v.holds[0].node
-}
-
 // further is how many nodes are touched by taking a victim that are not
 // anyhow.
-func (s *search) further(v *victim) (n int) {
+func (v *victim) further(touched *timeline.Nodes) (n int) {
 	last := -1
 	for _, h := range v.holds {
-		if h.node != last && !s.touched.Has(h.node) {
+		if h.node != last && !touched.Has(h.node) {
 			n++
 		}
 		last = h.node

@@ -38,3 +38,6 @@ func (t *Timeline) RoomOn(s *Set, node int, span Span) int {
 
 // Return gives back what Charge has taken.
 func (t *Timeline) Return(node int, need batch.Vector, span Span) { t.add(node, need, 1, span) }
+
+// Most is how many pods of the set one node takes at most.
+func (s *Set) Most() int { return s.most() }
