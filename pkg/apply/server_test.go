@@ -56,7 +56,7 @@ func (s *server) put(qw *v1alpha1.QueuedWorkload) {
 	key := client.ObjectKeyFromObject(qw)
 	version := 1
 	if old := s.stored[key]; old != nil {
-		version, _ = strconv.Atoi(old.ResourceVersion) //nolint:errcheck // it is a number of ours
+		version, _ = strconv.Atoi(old.ResourceVersion) // it is a number of ours
 		version++
 	}
 	qw.ResourceVersion = strconv.Itoa(version)

@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"maps"
 	"time"
 
 	"github.com/berth-dev/berth/pkg/batch"
@@ -109,9 +110,7 @@ func (p *pass) outgoing() map[batch.WorkloadID]time.Time {
 			out[s.Workload.ID] = e.Until
 		}
 	}
-	for id, until := range p.evicting { //order:any each by itself
-		out[id] = until
-	}
+	maps.Copy(out, p.evicting)
 	return out
 }
 

@@ -80,7 +80,7 @@ func (j *job) keeps(e *batch.Eviction, end time.Duration) time.Duration {
 	if saves.Every <= 0 {
 		return j.kept
 	}
-	return max(j.kept, j.progress(end)/saves.Every*saves.Every)
+	return max(j.kept, j.progress(end).Truncate(saves.Every))
 }
 
 // progress is how far a job is at a time of its run.

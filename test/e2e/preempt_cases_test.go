@@ -168,7 +168,7 @@ func TestANoticeBeforeTheDeadline(t *testing.T) {
 	t.Parallel()
 	team := newTeam(t, nodes(2, 8))
 	w := team.submit(job("train", pods(2), gpus(8), walltime("20s"), annotated(v1alpha1.CheckpointAnnotation, "annotation,lead=10s")))
-	qw := w.mustRun()
+	w.mustRun()
 	eventually(t, patience, "its pods are told", func() (string, bool) {
 		all := w.notices()
 		told := 0
@@ -179,7 +179,7 @@ func TestANoticeBeforeTheDeadline(t *testing.T) {
 		}
 		return fmt.Sprint(all), told == 2
 	})
-	qw = w.mustEnd("Timeout")
+	qw := w.mustEnd("Timeout")
 	deadline := qw.Status.Allocation.Deadline
 	if n := qw.Status.Notice; n == nil || deadline.Sub(n.Time.Time) > 11*time.Second || deadline.Sub(n.Time.Time) < 5*time.Second {
 		t.Errorf("the notice is %+v, the deadline %v", n, deadline)

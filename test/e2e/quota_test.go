@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -61,12 +62,7 @@ func (t *team) mustStand(queue string, want v1alpha1.QueueUsage) {
 		if err := t.client.Get(t.t.Context(), client.ObjectKey{Name: queue}, object); err != nil {
 			return err.Error(), false
 		}
-		for _, u := range object.Status.Usage {
-			if u == want {
-				return "", true
-			}
-		}
-		return fmt.Sprintf("%+v", object.Status.Usage), false
+		return fmt.Sprintf("%+v", object.Status.Usage), slices.Contains(object.Status.Usage, want)
 	})
 }
 
