@@ -112,7 +112,7 @@ func disturb(t *rapid.T, w *world, nodes int) {
 	if len(names) > 0 {
 		name = rapid.SampledFrom(names).Draw(t, "victim")
 	}
-	switch rapid.IntRange(0, 8).Draw(t, "disturbance") {
+	switch rapid.IntRange(0, 9).Draw(t, "disturbance") {
 	case 0:
 		p := unmanaged("u"+host, host, rapid.IntRange(0, 3).Draw(t, "gpus"))
 		if rapid.Bool().Draw(t, "leaves") {
@@ -151,6 +151,10 @@ func disturb(t *rapid.T, w *world, nodes int) {
 		if j := w.jobs[name]; j != nil && j.starts == 0 && j.ended.IsZero() {
 			j.priority += rapid.IntRange(-1, 1).Draw(t, "edit")
 			w.step(batch.WorkloadObserved{Workload: w.workload(j)})
+		}
+	case 9:
+		if len(w.core.Snapshot().Cohorts) > 0 {
+			reorganize(t, w)
 		}
 	}
 }

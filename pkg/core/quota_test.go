@@ -220,6 +220,19 @@ func maybeQuotas(t *rapid.T, w *world) {
 	}
 }
 
+// reorganize edits, moves or deletes a cohort; some of it makes a circle.
+func reorganize(t *rapid.T, w *world) {
+	name := rapid.SampledFrom([]batch.CohortName{"all", "team", "b"}).Draw(t, "reorganized")
+	if rapid.IntRange(0, 3).Draw(t, "dissolve") == 0 {
+		w.step(batch.CohortGone{Name: name})
+		return
+	}
+	w.step(batch.CohortObserved{Cohort: batch.Cohort{
+		Name: name, Parent: rapid.SampledFrom([]batch.CohortName{"", "all", "team", "b"}).Draw(t, "new parent"),
+		Quotas: gpus(batch.Amount(rapid.IntRange(0, 8).Draw(t, "new quota"))),
+	}})
+}
+
 // checkQuotas holds what a plan grants to the quotas at every level, at every
 // time at which something that it grants begins: a queue that takes more has
 // what it takes within its own, or within what can be borrowed. Use that was

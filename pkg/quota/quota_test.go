@@ -294,3 +294,33 @@ func TestLentIsWhatOthersUse(t *testing.T) {
 		}
 	}
 }
+
+// Trees differ where what they say may differ: the planner keeps what it knows
+// as long as the tree is equal.
+func TestTreesThatDifferAreNotEqual(t *testing.T) {
+	t.Parallel()
+	queues := func(nominal batch.Amount, cohort batch.CohortName) map[batch.QueueName]*batch.Queue {
+		return map[batch.QueueName]*batch.Queue{"q": {Cohort: cohort, Quotas: batch.Quotas{"f": {batch.ResourceGPU: {Nominal: nominal}}}}}
+	}
+	cohorts := func(parents ...batch.CohortName) map[batch.CohortName]*batch.Cohort {
+		return map[batch.CohortName]*batch.Cohort{"a": {Parent: parents[0]}, "b": {Parent: parents[1]}}
+	}
+	trees := map[string]*quota.Tree{
+		"none":            nil,
+		"alone":           quota.New(queues(1, ""), cohorts("", "")),
+		"more":            quota.New(queues(2, ""), cohorts("", "")),
+		"in a":            quota.New(queues(1, "a"), cohorts("", "")),
+		"a is below b":    quota.New(queues(1, "a"), cohorts("b", "")),
+		"beside a circle": quota.New(queues(1, ""), cohorts("b", "a")),
+	}
+	for one, a := range trees { //order:any each pair by itself
+		for other, b := range trees { //order:any each pair by itself
+			if a.Equal(b) != (one == other) {
+				t.Errorf("%s and %s are equal: %t", one, other, a.Equal(b))
+			}
+		}
+	}
+	if !trees["in a"].Equal(quota.New(queues(1, "a"), cohorts("", ""))) {
+		t.Error("a tree made twice is not equal")
+	}
+}

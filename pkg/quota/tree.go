@@ -195,7 +195,7 @@ func (t *Tree) Equal(other *Tree) bool {
 	if t == nil || other == nil {
 		return t == other
 	}
-	return slices.Equal(t.cells, other.cells) && slices.EqualFunc(t.nodes, other.nodes, func(a, b node) bool {
+	return slices.Equal(t.cells, other.cells) && maps.EqualFunc(t.circles, other.circles, slices.Equal) && slices.EqualFunc(t.nodes, other.nodes, func(a, b node) bool {
 		return a.queue == b.queue && a.cohort == b.cohort && a.parent == b.parent && slices.Equal(a.shares, b.shares)
 	})
 }
