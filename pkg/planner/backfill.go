@@ -58,6 +58,9 @@ func (p *pass) rounds() {
 func (p *pass) greedy(open func(*contender) bool) (started bool) {
 	failed := failures{}
 	for i, c := range p.order {
+		if i >= p.reached && i < len(p.classes) && failed.coverClass(&p.classes[i]) {
+			continue
+		}
 		if c.started || !open(c) || failed.cover(c) {
 			continue
 		}

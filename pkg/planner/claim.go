@@ -51,9 +51,8 @@ type contender struct {
 	// empty: none does.
 	bound string
 
-	onRows   bool // its options are on rows
-	frozen   bool // shared with other plans: not to be written
-	answered bool // frozen, and was told that it is not planned
+	onRows bool // its options are on rows
+	frozen bool // shared with other plans: not to be written
 
 	// What is known of before, so that it need not be found again.
 	known     bool // it has been asked for

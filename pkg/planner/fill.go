@@ -68,6 +68,13 @@ func (f failures) cover(c *contender) bool {
 	return false
 }
 
+// coverClass is cover for a record that has not been looked at.
+func (f failures) coverClass(c *class) bool {
+	return c.shape != nil && slices.ContainsFunc(f[c.shape.kind], func(known needKey) bool {
+		return known.last == timeline.Never && known.shape.pods <= c.shape.pods && known.least <= c.least
+	})
+}
+
 // add notes that a contender does not fit now. If not even one pod of its kind
 // fits for a second, nothing of it does.
 func (f failures) add(p *pass, c *contender) {

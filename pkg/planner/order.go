@@ -44,7 +44,7 @@ func (p *pass) enroll(waiting []*batch.Waiting) {
 	slices.SortStableFunc(p.order, func(a, b *contender) int {
 		return cmp.Or(cmp.Compare(b.queue.Tier, a.queue.Tier), batch.CompareRank(a.workload(), b.workload()))
 	})
-	p.reached = 0
+	p.reached, p.classes = 0, nil
 	p.reach(len(p.order))
 }
 

@@ -53,11 +53,15 @@ type pass struct {
 	// strangers are those of the snapshot that the plan before did not know, or
 	// not as they are now.
 	strangers []*batch.Waiting
+	same      bool // there are none, and nobody is gone
 	roll      *roll
 	refused   []refusal
 	order     []*contender
 	reached   int                       // how many of the order are this plan's own; see reach
 	slab      []single                  // for those to come
+	classes   []class                   // of those of the order that are beyond reach
+	touched   map[int]bool              // those of them that are this plan's own
+	enrolled  []bool                    // whose shapes are in the roll, by their number
 	several   bool                      // some have records in several queues
 	begun     map[batch.WorkloadID]bool // those that start in this plan
 	starts    []*contender              // the same, but for the nominated
@@ -111,6 +115,7 @@ func newPass(snapshot batch.Snapshot, now time.Time) *pass {
 		leaving:  map[batch.WorkloadID]bool{},
 		ready:    map[batch.WorkloadID]bool{},
 		begun:    map[batch.WorkloadID]bool{},
+		touched:  map[int]bool{},
 		free:     map[nodesKey]batch.Vector{},
 	}
 }
@@ -129,7 +134,7 @@ func (p *pass) conclude() {
 	waiting := 0
 	for i, c := range p.order {
 		switch {
-		case c.frozen && c.answered && c.bound != "":
+		case p.needsNoLook(i):
 			waiting++
 		case c.best() != c:
 		case c.starts(p):

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/berth-dev/berth/pkg/batch"
+	"github.com/berth-dev/berth/pkg/timeline"
 )
 
 // roll is all that wait, by rank, with what was made of each. Most of it holds
@@ -13,6 +14,14 @@ import (
 // It is frozen.
 type roll struct {
 	entries []entry
+	shapes  []*shape // of their records
+	passing int      // entries that have to be judged anew
+
+	// If there are none of these: all that take part, in order, and all that
+	// don't.
+	order   []*contender
+	classes []class
+	refused []refusal
 
 	// What the judgements rest on, besides those that wait and the nodes.
 	policy      batch.Policy
@@ -27,8 +36,16 @@ type entry struct {
 	waiting *batch.Waiting
 	record  *contender     // it takes part, in one queue
 	refused *batch.Verdict // it does not
-	shape   *shape         // of the record
+	class                  // of the record
 	tier    int32          // likewise
+}
+
+// class is what tells whether a record beyond the depth needs a look, without a
+// look at it: there may be very many of them.
+type class struct {
+	shape    *shape // of a request for one set of pods; nil: it needs one
+	least    timeline.Long
+	answered bool // it was told that it is not planned
 }
 
 func (p *pass) newRoll(size int) *roll {
@@ -71,16 +88,20 @@ func (p *pass) recognize() {
 	if left, ok := p.Carried.Value().(*carry); ok {
 		before = left.roll
 	}
+	matched := 0
 	before.match(p.Waiting, func(w *batch.Waiting, known *entry) {
 		if known == nil {
 			p.strangers = append(p.strangers, w)
+		} else {
+			matched++
 		}
 	})
+	p.same = before != nil && matched == len(p.Waiting) && matched == len(before.entries)
 }
 
-// ranked is a contender on its way into the order.
+// ranked is a contender on its way into the order, with the index of its entry.
 type ranked struct {
-	tier int32
+	tier, entry int32
 	*contender
 }
 
@@ -89,6 +110,10 @@ func (p *pass) callRoll() {
 	var before *roll
 	if p.carried != nil && p.carried.roll.holds(p) {
 		before = p.carried.roll
+	}
+	if before != nil && p.same && before.passing == 0 && len(p.waiting) == len(before.entries) {
+		p.answerAsBefore(before)
+		return
 	}
 	p.roll = p.newRoll(len(p.waiting))
 	order := make([]ranked, 0, len(p.waiting))
@@ -103,21 +128,48 @@ func (p *pass) callRoll() {
 				}
 				for _, c := range k.records {
 					c.bound = p.beyond(c)
-					order = append(order, ranked{tier: c.queue.Tier, contender: c})
+					order = append(order, ranked{tier: c.queue.Tier, entry: int32(len(p.roll.entries)), contender: c})
 				}
 				p.several = p.several || len(k.records) > 1
 			}
 		}
-		p.roll.entries = append(p.roll.entries, *known)
 		switch {
 		case known.record != nil:
-			p.fleet.retain(known.shape)
-			order = append(order, ranked{tier: known.tier, contender: known.record})
+			p.retain(known.record.key.shape)
+			order = append(order, ranked{tier: known.tier, entry: int32(len(p.roll.entries)), contender: known.record})
 		case known.refused != nil:
 			p.refused = append(p.refused, refusal{waiting: w, verdict: *known.refused})
+		default:
+			p.roll.passing++
 		}
+		p.roll.entries = append(p.roll.entries, *known)
 	})
-	p.order = byTier(p.throttled(order, limited))
+	p.order, p.classes = p.roll.byTier(p.throttled(order, limited))
+	if p.roll.passing == 0 {
+		p.roll.order, p.roll.classes, p.roll.refused = slices.Clone(p.order), p.classes, slices.Clone(p.refused)
+	}
+}
+
+// answerAsBefore takes over a roll in which nothing has changed.
+func (p *pass) answerAsBefore(before *roll) {
+	p.roll = before
+	for _, s := range before.shapes {
+		p.fleet.retain(s)
+	}
+	p.refused = slices.Clone(before.refused)
+	p.order, p.classes = slices.Clone(before.order), before.classes
+}
+
+// retain keeps a shape for this plan and the next.
+func (p *pass) retain(s *shape) {
+	for len(p.enrolled) <= s.number {
+		p.enrolled = append(p.enrolled, false)
+	}
+	if !p.enrolled[s.number] {
+		p.enrolled[s.number] = true
+		p.roll.shapes = append(p.roll.shapes, s)
+		p.fleet.retain(s)
+	}
 }
 
 // assess judges one that waits. A claim is returned where its record does not
@@ -133,8 +185,7 @@ func (p *pass) assess(w *batch.Waiting) (entry, *claim) {
 		p.refused = append(p.refused, refusal{waiting: w, verdict: verdict})
 	case lasts && len(k.records) == 1:
 		e.record = k.records[0]
-		e.record.freeze(p)
-		e.shape, e.tier = e.record.key.shape, e.record.queue.Tier
+		e.class, e.tier = e.record.freeze(p), e.record.queue.Tier
 		return e, nil
 	}
 	return e, k
@@ -169,30 +220,27 @@ func (p *pass) throttled(order []ranked, limited []*claim) []ranked {
 
 // byTier puts contenders that come by rank into their order. Records of one
 // workload keep the order in which its queues are listed.
-func byTier(ranks []ranked) []*contender {
-	order := make([]*contender, len(ranks))
-	one := true
-	for i, c := range ranks {
-		order[i] = c.contender
-		one = one && c.tier == ranks[0].tier
-	}
-	if one {
-		return order
-	}
+func (r *roll) byTier(ranks []ranked) (order []*contender, classes []class) {
+	order, classes = make([]*contender, len(ranks)), make([]class, len(ranks))
 	count := map[int32]int{}
-	for _, c := range ranks {
-		count[c.tier]++
+	for i := range ranks {
+		count[ranks[i].tier]++
 	}
 	next, at := map[int32]int{}, 0
 	for _, tier := range slices.SortedFunc(maps.Keys(count), func(a, b int32) int { return cmp.Compare(b, a) }) {
 		next[tier] = at
 		at += count[tier]
 	}
-	for _, c := range ranks {
-		order[next[c.tier]] = c.contender
+	for i := range ranks {
+		c := &ranks[i]
+		at := next[c.tier]
+		order[at] = c.contender
+		if c.frozen {
+			classes[at] = r.entries[c.entry].class
+		}
 		next[c.tier]++
 	}
-	return order
+	return order, classes
 }
 
 // beyond is the bound of a contender that no way through the order reaches.
@@ -204,10 +252,20 @@ func (p *pass) beyond(c *contender) string {
 }
 
 // freeze makes a contender one that other plans may share.
-func (c *contender) freeze(p *pass) {
+func (c *contender) freeze(p *pass) class {
 	c.frozen, c.bound = true, p.beyond(c)
+	is := class{least: c.key.least}
+	if c.key.shape.single() {
+		is.shape = c.key.shape
+	}
 	last := c.workload().LastVerdict
-	c.answered = c.promise == 0 && last != nil && last.PlannedStart.IsZero() && last.Reason == batch.ReasonNotPlanned
+	is.answered = c.bound != "" && c.promise == 0 && last != nil && last.PlannedStart.IsZero() && last.Reason == batch.ReasonNotPlanned
+	return is
+}
+
+// needsNoLook says whether a record beyond reach has an answer already.
+func (p *pass) needsNoLook(index int) bool {
+	return index >= p.reached && index < len(p.classes) && p.classes[index].answered && !p.touched[index]
 }
 
 // single is a claim with its only record.
@@ -235,6 +293,9 @@ func (p *pass) mine(index int) *contender {
 		own.record.claim, own.record.frozen = &own.claim, false
 		c = &own.record
 		p.order[index] = c
+		if index >= p.reached {
+			p.touched[index] = true
+		}
 	}
 	for _, record := range c.records {
 		if !record.known {
@@ -251,8 +312,9 @@ func (p *pass) mine(index int) *contender {
 // reach makes the first of the order this plan's own. Those beyond wait without
 // a planned start, and are looked at only to see whether they fit now.
 func (p *pass) reach(number int) {
-	for ; p.reached < min(number, len(p.order)); p.reached++ {
-		p.mine(p.reached)
+	for p.reached < min(number, len(p.order)) {
+		p.reached++
+		p.mine(p.reached - 1)
 	}
 }
 
