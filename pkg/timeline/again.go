@@ -78,7 +78,7 @@ func (t *Timeline) LookAgain(was Look, changed *Nodes) Look {
 	if t.from == was.from && !t.concerns(s, was.Need.Long, span, was.Place.Seats, changed) {
 		return was
 	}
-	t.scratch.nodes = s.among(t.scratch.nodes[:0], was.Place.Seats, changed)
+	t.scratch.nodes = t.among(t.scratch.nodes[:0], was, changed)
 	candidates := t.candidates(s, t.scratch.nodes, span)
 	if !was.Found && len(candidates) == 0 {
 		return was.seenFrom(t.from)
@@ -100,6 +100,9 @@ func (t *Timeline) concerns(s *Set, long Long, span Span, chosen []Seat, changed
 		if changed.has[chosen[i].Node] {
 			return true
 		}
+	}
+	if len(changed.list) > fewChanged {
+		return true // who knows
 	}
 	for _, node := range changed.list {
 		if !s.usable(node) {
@@ -170,10 +173,23 @@ func (s *Set) usable(node int32) bool {
 	return ok
 }
 
-// among appends the nodes of seats, and of those changed the ones that would do
-// for the set, ascending.
-func (s *Set) among(out []int32, seats []Seat, changed *Nodes) []int32 {
-	for _, seat := range seats {
+// fewChanged is how many nodes are looked at one by one, rather than all those
+// with room.
+const fewChanged = 16
+
+// among appends the nodes that a look had chosen, and of those changed the ones
+// that would do, ascending; of many, those with room.
+func (t *Timeline) among(out []int32, was Look, changed *Nodes) []int32 {
+	s := &was.Need.Sets[0]
+	if len(changed.list) > fewChanged {
+		for _, node := range t.openNodes(s, was.Need.Long, was.Start+1) {
+			if changed.has[node] || slices.ContainsFunc(was.Place.Seats, func(s Seat) bool { return s.Node == int(node) }) {
+				out = append(out, node)
+			}
+		}
+		return out
+	}
+	for _, seat := range was.Place.Seats {
 		out = append(out, int32(seat.Node))
 	}
 	for _, node := range changed.list {

@@ -115,7 +115,7 @@ func choose(set int, s *Set, candidates []candidate) ([]Seat, []pick, bool) {
 		if best < 0 {
 			// No node takes all that is left: take the one that takes most.
 			if !sorted {
-				slices.SortFunc(candidates, byTake)
+				firstByTake(candidates, left)
 				sorted = true
 			}
 			best = 0
@@ -132,6 +132,26 @@ func choose(set int, s *Set, candidates []candidate) ([]Seat, []pick, bool) {
 		}
 	}
 	return seats, picks, true
+}
+
+// firstByTake brings the first n of some candidates to the front, in order: no
+// more are taken, since each takes at least one pod.
+func firstByTake(candidates []candidate, n int) {
+	if len(candidates) <= 4*n {
+		slices.SortFunc(candidates, byTake)
+		return
+	}
+	front := candidates[:n]
+	slices.SortFunc(front, byTake)
+	for i := n; i < len(candidates); i++ {
+		if byTake(candidates[i], front[n-1]) >= 0 {
+			continue
+		}
+		front[n-1], candidates[i] = candidates[i], front[n-1]
+		for k := n - 1; k > 0 && byTake(front[k], front[k-1]) < 0; k-- {
+			front[k], front[k-1] = front[k-1], front[k]
+		}
+	}
 }
 
 // byTake orders nodes by how many pods they take, then as better does.
