@@ -209,3 +209,34 @@ func TestB39ARunThatIsNeverReadyIsNotProtectedForEver(t *testing.T) {
 		t.Errorf("at 15 it is protected still: %+v", h.plan)
 	}
 }
+
+// TestANoticeThatWasNotGivenIsGivenAfterARestart: the nomination was written, the
+// notice of one of its victims was not, and then the controller died.
+func TestANoticeThatWasNotGivenIsGivenAfterARestart(t *testing.T) {
+	t.Parallel()
+	h := newHand(t)
+	h.queue("main", func(q *batch.Queue) { q.Preemption = batch.Preemption{Mode: batch.PreemptRequeue, Grace: time.Minute} })
+	h.queue("high", func(q *batch.Queue) { q.Tier = 10 })
+	h.submit(job{name: "a", gpu: 4, walltime: 600, edit: signal}, job{name: "b", gpu: 4, walltime: 600, edit: signal})
+	h.expect(0, "start a start b")
+	for _, name := range []string{"a", "b"} {
+		h.owner(name, batch.Owner{Started: true})
+		h.bound(name, 0, batch.PodReady, nil)
+	}
+	h.at(0.5)
+	h.submit(job{name: "c", gpu: 8, walltime: 60, queue: "high"})
+	if h.at(1); len(h.plan.Evict) != 2 || len(h.plan.Nominate) != 1 {
+		t.Fatalf("%+v", h.plan)
+	}
+	h.restart(h.events, func(w *batch.Workload) {
+		if w.Name == "b" {
+			w.Eviction = nil
+		}
+	})
+	if h.at(1.2); len(h.plan.Evict) != 1 || h.plan.Evict[0].ID != id("b") || h.plan.Evict[0].Eviction.For != id("c") {
+		t.Fatalf("after the restart: %+v", h.plan)
+	}
+	if len(h.plan.Nominate) > 0 {
+		t.Errorf("the nomination is written anew: %+v", h.plan.Nominate)
+	}
+}

@@ -12,7 +12,7 @@ import (
 // restart replaces the core by one that knows only what an API server would
 // tell it: objects, decisions that were written, promises. Placements of
 // planned starts are lost.
-func (w *world) restart(events []batch.Event) {
+func (w *world) restart(events []batch.Event, edits ...func(*batch.Workload)) {
 	var last []batch.Event
 	for _, e := range events {
 		switch e := e.(type) {
@@ -22,6 +22,9 @@ func (w *world) restart(events []batch.Event) {
 			now, ok := w.core.Workload(e.Workload.ID)
 			if !ok {
 				continue
+			}
+			for _, edit := range edits {
+				edit(&now)
 			}
 			last = append(last, batch.WorkloadObserved{Workload: now})
 		default:

@@ -32,6 +32,7 @@ func (p *pass) expire() {
 			}
 		}
 	}
+	p.carryOn()
 	again := false
 	for _, s := range p.Started {
 		if s.Owner != nil && s.Owner.End != nil {

@@ -1,7 +1,9 @@
 package planner
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/berth-dev/berth/pkg/batch"
 )
@@ -58,6 +60,34 @@ func (p *pass) drainedUnder(w *batch.Workload) batch.NodeName {
 		}
 	}
 	return ""
+}
+
+// carryOn gives the notices that a controller which died could not give: to the
+// victims of a nomination that is on record. A run that began after it is
+// another one.
+func (p *pass) carryOn() {
+	for _, w := range p.strangers {
+		n := w.Workload.Nomination
+		if n == nil || isOver(w) {
+			continue
+		}
+		for _, id := range n.Victims {
+			at, found := slices.BinarySearchFunc(p.Started, id, func(s *batch.Started, id batch.WorkloadID) int {
+				return cmp.Compare(s.Workload.ID, id)
+			})
+			if !found {
+				continue
+			}
+			s := p.Started[at]
+			if _, taken := p.taken[id]; taken || s.Workload.Eviction != nil || s.Workload.Allocation.Start.After(n.Since) {
+				continue
+			}
+			if p.taken == nil {
+				p.taken = map[batch.WorkloadID]batch.Eviction{}
+			}
+			p.taken[id] = p.pushOut(s, w.Workload, n.Cause)
+		}
+	}
 }
 
 // foretell gives the notice of the deadline, as long before as was asked for.
