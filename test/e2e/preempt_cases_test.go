@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	gocmp "github.com/google/go-cmp/cmp"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -190,4 +191,33 @@ func TestANoticeBeforeTheDeadline(t *testing.T) {
 	if c := w.now().Status.Conditions; len(c) == 0 || c[len(c)-1].Reason != batchv1.JobReasonDeadlineExceeded {
 		t.Errorf("the Job says %v", c)
 	}
+}
+
+// TestWhatMayNotWaitAgainEndsAsPreempted: its Job stays there, suspended and as
+// its author wrote it; nobody starts it again and nobody deletes it.
+func TestWhatMayNotWaitAgainEndsAsPreempted(t *testing.T) {
+	t.Parallel()
+	team := preemptible(t, 0, nodes(1, 8))
+	low := team.submit(job("low", gpus(8), walltime("1h"), annotated(v1alpha1.RequeueAnnotation, "false")))
+	before := low.now().Spec.Template
+	low.mustRun()
+	high := team.submit(job("high", gpus(8), walltime("10m"), through(urgent)))
+	high.mustRun()
+	high.mustStartAfter(low)
+	qw := low.mustEnd("Preempted")
+	if run := qw.Status.Runs[0]; run.State != "Preempted" || run.By != team.name+"/high" {
+		t.Errorf("its run says %+v", run)
+	}
+	high.finish()
+	high.mustEnd("Completed")
+	next := team.submit(job("next", gpus(8), walltime("10m")))
+	next.mustRun()
+	after := low.now()
+	if after.Spec.Suspend == nil || !*after.Spec.Suspend || after.Status.Failed != 0 || len(low.pods()) != 1 {
+		t.Errorf("suspended %v, %d failures, %d pods", after.Spec.Suspend, after.Status.Failed, len(low.pods()))
+	}
+	if diff := gocmp.Diff(before, after.Spec.Template); diff != "" {
+		t.Errorf("its template (-before +after):\n%s", diff)
+	}
+	low.mustHaveEvent("Preempted: preempted by " + team.name + "/high")
 }
