@@ -301,15 +301,10 @@ func (p *pass) place(how manner) (planned []*contender, kept bool) {
 			c.seen = nil // the trail is not prepared for it
 		}
 		if c.started {
-			if c.waitsNominated(p) {
-				turns.pass(c)
-			}
+			p.passNominated(turns, c)
 			continue
 		}
-		if c.bound = ""; !c.key.shape.absent {
-			c.bound = allowance.refuses(c)
-		}
-		if c.plannable() {
+		if c.bind(allowance); c.plannable() {
 			planned = append(planned, c)
 			if how == asBefore && turns == nil && c.mayComeLate() {
 				late = append(late, c)
@@ -325,11 +320,25 @@ func (p *pass) place(how manner) (planned []*contender, kept bool) {
 		}
 		turns.pass(c)
 	}
-	// Whose placement could not be found again must not take that of others.
+	return planned, p.seatLate(late, seating{floors: floors, from: p.from}) && kept
+}
+
+// seatLate seats those whose placement could not be found again: they must not
+// take that of others.
+func (p *pass) seatLate(late []*contender, s seating) (kept bool) {
+	kept = true
 	for _, c := range late {
-		kept = p.seat(c, how, seating{floors: floors, from: p.from}) && kept
+		kept = p.seat(c, asBefore, s) && kept
 	}
-	return planned, kept
+	return kept
+}
+
+// bind notes the bound of the policy that keeps a contender from a planned
+// start.
+func (c *contender) bind(a *allowance) {
+	if c.bound = ""; !c.key.shape.absent {
+		c.bound = a.refuses(c)
+	}
 }
 
 // spends says whether a contender that has been looked at waits. Where promises

@@ -63,6 +63,14 @@ func (p *pass) seatNominated() {
 // waitsNominated says whether a claim waits for a place that is kept for it.
 func (k *claim) waitsNominated(p *pass) bool { return k.nomination != nil && !k.starts(p) }
 
+// passNominated lets nothing of its queue overtake a nominated contender, where
+// nothing may.
+func (p *pass) passNominated(t turns, c *contender) {
+	if c.waitsNominated(p) {
+		t.pass(c)
+	}
+}
+
 // reseat finds the first time at which a nominated workload has its placement
 // whole; false if it never will.
 func (p *pass) reseat(c *contender, n *batch.Nomination) bool {
@@ -75,7 +83,7 @@ func (p *pass) reseat(c *contender, n *batch.Nomination) bool {
 		return false
 	}
 	s.Till = min(s.Till, c.key.last)
-	if s.Till <= s.From || s.From > p.from && !p.waitsForGifts(s) {
+	if s.Till <= s.From || s.From > p.lastGift(s) {
 		return false
 	}
 	c.settle(kept.option, s)
@@ -101,11 +109,21 @@ func (b *board) firstFit(s stay, long timeline.Long, from timeline.Time) (stay, 
 	}
 }
 
-// waitsForGifts says whether anything that a stay takes is being given back:
-// else there is nothing to wait for.
-func (p *pass) waitsForGifts(s stay) bool {
-	return slices.ContainsFunc(s.Seats, func(s timeline.Seat) bool { return len(p.gifts(s.Node)) > 0 }) ||
-		slices.ContainsFunc(p.giftsOfQuota(), func(g quota.Charge) bool { return p.tree.Meets(g.Bill, s.bill) })
+// lastGift is when the last of what is given back is there on the nodes of a
+// stay, and of its quotas: what begins later than that waits for something else.
+func (p *pass) lastGift(s stay) timeline.Time {
+	at := p.from
+	for _, seat := range s.Seats {
+		for _, g := range p.gifts(seat.Node) {
+			at = max(at, g.till)
+		}
+	}
+	for _, g := range p.giftsOfQuota() {
+		if p.tree.Meets(g.Bill, s.bill) {
+			at = max(at, timeline.Time(g.Till))
+		}
+	}
+	return at
 }
 
 // keepIdle keeps what is free of the places of those that cannot start yet, and

@@ -258,41 +258,57 @@ func (o *offer) compare(other *offer) int {
 // than the best that is known.
 func (s *search) emptyNodes() {
 	s.setAll(false)
-	nodes := s.byCheapest()
-	offers := make([]*offer, s.board.nodes.Len())
-	seen := 0
+	m := market{search: s, nodes: s.byCheapest(), offers: make([]*offer, s.board.nodes.Len())}
 	for !s.fits() {
-		left := s.set.Pods - s.total
-		best := -1
-		for n, node := range nodes {
-			o := offers[node.index]
-			if n >= seen {
-				if best >= 0 && compareRatio(node.price, int64(min(left, s.set.Most())), offers[best].price, int64(offers[best].gain)) >= 0 && !s.touched.Has(node.index) {
-					break
-				}
-				seen = n + 1
-			}
-			if o == nil || !o.known || o.gain > left {
-				o = s.offerOf(node.index, left)
-				offers[node.index] = o
-			}
-			if o.gain > 0 && (best < 0 || o.compare(offers[best]) < 0) {
-				best = node.index
-			}
-		}
-		if best < 0 {
+		best := m.best(s.set.Pods - s.total)
+		if best == nil {
 			s.setAll(true) // not node by node, then
 			return
 		}
-		for _, i := range offers[best].out {
+		for _, i := range best.out {
 			s.move(i, true)
 			for _, h := range s.victims[i].holds {
-				if o := offers[h.node]; o != nil {
+				if o := m.offers[h.node]; o != nil {
 					o.known = false
 				}
 			}
 		}
 	}
+}
+
+// market is what nodes offer, as far as it is known.
+type market struct {
+	*search
+	nodes  []priced
+	offers []*offer // by node
+	seen   int      // of nodes
+}
+
+// best is the best offer for up to so many pods; nil: there is none.
+func (m *market) best(left int) (best *offer) {
+	for n, node := range m.nodes {
+		if n >= m.seen {
+			if best != nil && !m.couldBeat(node, best, left) {
+				break
+			}
+			m.seen = n + 1
+		}
+		o := m.offers[node.index]
+		if o == nil || !o.known || o.gain > left {
+			o = m.offerOf(node.index, left)
+			m.offers[node.index] = o
+		}
+		if o.gain > 0 && (best == nil || o.compare(best) < 0) {
+			best = o
+		}
+	}
+	return best
+}
+
+// couldBeat says whether a node may have a better offer than one that is known.
+func (m *market) couldBeat(node priced, best *offer, left int) bool {
+	return m.touched.Has(node.index) ||
+		compareRatio(node.price, int64(min(left, m.set.Most())), best.price, int64(best.gain)) < 0
 }
 
 // priced is a node with the price of its cheapest victim.
@@ -374,8 +390,7 @@ func (s *search) offerIn(node int, order []int, left int) *offer {
 		}
 	}
 	best.out = slices.Clone(best.out)
-	for k := len(best.out) - 1; k >= 0; k-- {
-		i := best.out[k]
+	for k, i := range slices.Backward(slices.Clone(best.out)) {
 		if s.moveOn(node, i, false); min(s.room[node]-before, left) >= best.gain {
 			best.price -= s.victims[i].price
 			best.out = slices.Delete(best.out, k, k+1)

@@ -137,7 +137,7 @@ func savedAt(w *batch.Workload, now time.Time) time.Time {
 	start := w.Allocation.Start
 	saved := start
 	if every := w.Checkpoint.Every; every > 0 && now.After(start) {
-		saved = start.Add(now.Sub(start) / every * every)
+		saved = start.Add(now.Sub(start).Truncate(every))
 	}
 	if w.CheckpointedAt.After(saved) && !w.CheckpointedAt.After(now) {
 		saved = w.CheckpointedAt
