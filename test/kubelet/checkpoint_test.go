@@ -215,3 +215,15 @@ func newPreemptible(t *testing.T, grace time.Duration) *team {
 	})
 	return team
 }
+
+// TestPodThatEndsBeforeItIsToldToEnd counts as it ends: a notice is no end, so
+// exit code 0 after it is the success of that pod's index, and the Job is done.
+func TestPodThatEndsBeforeItIsToldToEnd(t *testing.T) {
+	t.Parallel()
+	team := newPreemptible(t, until)
+	work := team.submit(team.job("done", args("--on", usr1+"=leave", "--on", "terminated=ignore"), annotated(v1alpha1.CheckpointAnnotation, "signal=USR1")))
+	work.mustRun()
+	urgent := team.submit(team.job("urgent", through(urgentName)))
+	work.mustBe("Completed")
+	urgent.mustRun()
+}

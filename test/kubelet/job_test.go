@@ -69,6 +69,14 @@ func (t *team) asks(n int) trait {
 	}
 }
 
+// image is what the first container runs, which must be on the nodes.
+func image(name string) trait {
+	return func(j *batchv1.Job) {
+		c := &j.Spec.Template.Spec.Containers[0]
+		c.Image, c.ImagePullPolicy = name, corev1.PullNever
+	}
+}
+
 // pods is the size of the gang.
 func pods(n int) trait {
 	return func(j *batchv1.Job) { j.Spec.Parallelism, j.Spec.Completions = new(int32(n)), new(int32(n)) }

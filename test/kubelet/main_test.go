@@ -345,6 +345,7 @@ func (c *cluster) keepLogs(keep string) {
 		fmt.Fprintln(os.Stderr, "kubelet: BERTH_E2E_KEEP=FOLDER keeps the logs and the pods' evidence of a run that fails")
 		return
 	}
+	keep = filepath.Join(keep, time.Now().Format("20060102-150405"))
 	err := errors.Join(
 		os.CopyFS(filepath.Join(keep, "sandbox"), os.DirFS(filepath.Join(c.sandbox.Dir, "logs"))),
 		os.CopyFS(filepath.Join(keep, "evidence"), os.DirFS(evidenceDir)))

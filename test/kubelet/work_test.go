@@ -238,7 +238,12 @@ func (w *work) mustHaveRun(state, cause, by string) {
 
 // exec runs a command in a pod, through the API server and the kubelet.
 func (t *team) exec(pod podLife, command ...string) (string, error) {
-	args := append([]string{"--kubeconfig", t.sandbox.Kubeconfig, "--cache-dir", kubectlCache, "--namespace", t.name, "exec", pod.Name, "--"}, command...)
+	return t.kubectl(append([]string{"exec", pod.Name, "--"}, command...)...)
+}
+
+// kubectl runs kubectl in the team's namespace.
+func (t *team) kubectl(args ...string) (string, error) {
+	args = append([]string{"--kubeconfig", t.sandbox.Kubeconfig, "--cache-dir", kubectlCache, "--namespace", t.name}, args...)
 	out, err := exec.CommandContext(t.t.Context(), t.sandbox.Bin+"/kubectl", args...).CombinedOutput() //nolint:gosec // a test's own words
 	return strings.TrimSpace(string(out)), err
 }

@@ -182,7 +182,7 @@ func find(root, name string) (string, error) {
 }
 
 // applets are the commands that a pod's author expects in an image.
-var applets = []string{"cat", "env", "kill", "ls", "ps", "sh", "sleep", "touch", "wget"}
+var applets = []string{"cat", "env", "kill", "ls", "mv", "ps", "rm", "sh", "sleep", "touch", "wget"}
 
 func writeImages(ctx context.Context, path, busybox string) error {
 	trap := filepath.Join(filepath.Dir(path), "trap")
