@@ -158,7 +158,7 @@ func (p *pass) round() (started, changed bool) {
 	if !started {
 		started = p.greedy(p.overlooked())
 	}
-	if filled {
+	if p.left = nil; filled { // what the last round left is of no use once more has started
 		p.endRound(planned)
 	}
 	return started, changed || started

@@ -50,7 +50,13 @@ type Place struct {
 
 // Equal says whether two places are the same.
 func (p Place) Equal(other Place) bool {
-	return p.Span == other.Span && slices.EqualFunc(p.Seats, other.Seats, func(a, b Seat) bool {
+	if p.Span != other.Span || len(p.Seats) != len(other.Seats) {
+		return false
+	}
+	if len(p.Seats) == 0 || &p.Seats[0] == &other.Seats[0] {
+		return true
+	}
+	return slices.EqualFunc(p.Seats, other.Seats, func(a, b Seat) bool {
 		return a.Set == b.Set && a.Node == b.Node && a.Pods == b.Pods
 	})
 }
