@@ -221,7 +221,7 @@ func (s *show) play() {
 	if diff := gocmp.Diff(s.simulated(), s.evictions()); diff != "" {
 		s.t.Errorf("who was evicted for whom (-simulated +live):\n%s", diff)
 	}
-	slack := liveTolerance + slowness*s.pace()/4
+	slack := liveTolerance + slowness*s.pace()
 	for i := range s.file.Expect {
 		s.check(&s.file.Expect[i], slack)
 	}
