@@ -19,6 +19,10 @@
 //	fill.go       the earliest start, and an earlier one than the planned
 //	exchange.go   members of an array change places, so that they start in order
 //	elastic.go    the most pods of what starts
+//	preempt.go    places that others must give up; the plan is made again with them
+//	scene.go      what is free when victims are gone; search.go: the cheapest of them
+//	right.go      who may take whose place; victims.go: what that costs
+//	nominate.go   the places that are kept while victims end; eviction.go: their end
 //	verdict.go    why the rest waits; moved.go: what moved a planned start
 //	plan.go       the stages put together; changes only
 package planner
