@@ -85,6 +85,27 @@ func TestEASYPromiseSticksUntilAHigherRankedOneIsFirst(t *testing.T) {
 	w.want("boss=60", "head=120")
 }
 
+// Who was due, and has to wait on for an overrun, is still the first of its
+// queue: nobody of it is planned beside it, not even for a while.
+func TestEASYPlansOnlyTheFirstWhenItsStartIsOverrun(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.policy(mode(batch.BackfillEASY))
+	w.queue("other", nil)
+	w.nodes(1, 8)
+	w.submit(job{name: "late", gpu: 8, walltime: 10, runs: 13})
+	w.until(0)
+	w.submit(job{name: "head", gpu: 8, walltime: 60, priority: 9}, job{name: "aside", gpu: 8, walltime: 60, queue: "other"})
+	w.until(9)
+	w.want("head~10", "aside~70")
+	w.now = zero.Add(10 * time.Minute) // it comes in the moment of the overrun
+	w.submit(job{name: "second", gpu: 8, walltime: 60, priority: 5})
+	w.until(10)
+	w.want("head~11", "second~-", "aside~71")
+	w.until(200)
+	w.want("head=13", "aside=73", "second=133")
+}
+
 func TestStrictLetsNothingOvertakeInItsQueue(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -100,6 +121,23 @@ func TestStrictLetsNothingOvertakeInItsQueue(t *testing.T) {
 	w.want("tiny=-")
 	w.until(300)
 	w.want("gang=60", "tiny=120")
+}
+
+// Who depends on a start takes no part until then, and blocks nobody; from then
+// on nothing overtakes it.
+func TestStrictBlocksNothingForWhoDependsOnAStart(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.policy(mode(batch.BackfillStrict))
+	w.look = func(plan batch.Plan) { checkTurns(w, plan) }
+	w.nodes(1, 8)
+	w.submit(job{name: "released", gpu: 8, walltime: 10, priority: 9, edit: after("after:first")},
+		job{name: "first", gpu: 4, walltime: 30, priority: 5}, job{name: "beside", gpu: 2, walltime: 30, priority: 4})
+	w.until(0)
+	w.want("first=0", "beside=0", "released~30")
+	w.submit(job{name: "tiny", gpu: 1, walltime: 1})
+	w.until(60)
+	w.want("released=30", "tiny=40")
 }
 
 func TestStrictKeepsAQueueBehindWhoWaitsForNodesThatAreAway(t *testing.T) {

@@ -116,7 +116,8 @@ func breach(w *batch.Workload, a batch.Allocation, now time.Time) string {
 }
 
 // checkTurns: under Strict nothing starts before one that waits before it in
-// its queue.
+// its queue. Who takes part only because of a start in this very plan was open
+// to be overtaken by it: until then it took no part, and blocked nobody.
 func checkTurns(w *world, plan batch.Plan) {
 	snapshot := w.core.Snapshot()
 	if snapshot.Policy.Backfill != batch.BackfillStrict {
@@ -143,10 +144,22 @@ func checkTurns(w *world, plan batch.Plan) {
 		if !ok && is.Workload.LastVerdict != nil {
 			v = *is.Workload.LastVerdict
 		}
-		if local := snapshot.LocalQueues[is.Workload.LocalQueue]; v.Reason.TakesPart() && len(local.Queues) == 1 {
+		if local := snapshot.LocalQueues[is.Workload.LocalQueue]; v.Reason.TakesPart() && len(local.Queues) == 1 && !released(is.Workload, starts) {
 			blocked[local.Queues[0]] = string(id)
 		}
 	}
+}
+
+// released says whether a workload took no part so far, and depends on a start
+// of this plan.
+func released(w *batch.Workload, starts map[batch.WorkloadID]batch.QueueName) bool {
+	if last := w.LastVerdict; last != nil && last.Reason.TakesPart() {
+		return false
+	}
+	return slices.ContainsFunc(w.After, func(d batch.Dependency) bool {
+		_, starts := starts[batch.WorkloadID(w.Namespace+"/"+d.Name)]
+		return d.Kind == batch.After && starts
+	})
 }
 
 func TestPlansGrantWhatWasAskedFor(t *testing.T) {

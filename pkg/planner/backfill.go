@@ -312,7 +312,7 @@ func (p *pass) place(how manner) (planned []*contender, kept bool) {
 				continue
 			}
 			kept = p.seatInTurn(c, how, seating{floors: floors, from: turns.of(c, p.from)}, kept) && kept
-			if p.spends(c, kept) {
+			if p.spends(c, kept || how == asBefore) {
 				allowance.spend(c)
 			}
 		} else if how == afresh {
@@ -341,10 +341,10 @@ func (c *contender) bind(a *allowance) {
 	}
 }
 
-// spends says whether a contender that has been looked at waits. Where promises
-// are not kept any more, one that is due will be.
-func (p *pass) spends(c *contender, kept bool) bool {
-	return !c.starts(p) && (kept || c.promise == 0 || c.promise > p.from) && (!p.ahead || !c.isNew())
+// spends says whether a contender that has been dealt with waits. One that has
+// not been seated, since promises are not kept any more, will start if it is due.
+func (p *pass) spends(c *contender, seated bool) bool {
+	return !c.starts(p) && (seated || c.promise == 0 || c.promise > p.from) && (!p.ahead || !c.isNew())
 }
 
 // unseat forgets the places of all that have not started.
