@@ -111,7 +111,7 @@ func (p *pass) callRoll() {
 	if p.carried != nil && p.carried.roll.holds(p) {
 		before = p.carried.roll
 	}
-	if before != nil && p.same && before.passing == 0 && len(p.waiting) == len(before.entries) {
+	if p.waitsAsIn(before) {
 		p.answerAsBefore(before)
 		return
 	}
@@ -148,6 +148,12 @@ func (p *pass) callRoll() {
 	if p.roll.passing == 0 {
 		p.roll.order, p.roll.classes, p.roll.refused = slices.Clone(p.order), p.classes, slices.Clone(p.refused)
 	}
+}
+
+// waitsAsIn says whether just those wait that are in a roll, as they were, and
+// nothing has to be judged anew.
+func (p *pass) waitsAsIn(r *roll) bool {
+	return r != nil && p.same && r.passing == 0 && len(p.waiting) == len(r.entries)
 }
 
 // answerAsBefore takes over a roll in which nothing has changed.
