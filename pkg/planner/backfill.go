@@ -312,7 +312,7 @@ func (p *pass) place(how manner) (planned []*contender, kept bool) {
 				continue
 			}
 			kept = p.seatInTurn(c, how, seating{floors: floors, from: turns.of(c, p.from)}, kept) && kept
-			if p.spends(c, kept || how == asBefore) {
+			if p.spends(c, how, kept) {
 				allowance.spend(c)
 			}
 		} else if how == afresh {
@@ -343,7 +343,8 @@ func (c *contender) bind(a *allowance) {
 
 // spends says whether a contender that has been dealt with waits. One that has
 // not been seated, since promises are not kept any more, will start if it is due.
-func (p *pass) spends(c *contender, seated bool) bool {
+func (p *pass) spends(c *contender, how manner, kept bool) bool {
+	seated := kept || how == asBefore
 	return !c.starts(p) && (seated || c.promise == 0 || c.promise > p.from) && (!p.ahead || !c.isNew())
 }
 
