@@ -137,6 +137,9 @@ type Started struct {
 	// Acknowledged says that it is being taken back, and that each of its live
 	// pods has said since the notice that its work is saved.
 	Acknowledged bool
+	// Ending is the first by name of its live pods while it is being taken back:
+	// whom others wait for; empty: there is none.
+	Ending string
 	// HeldBy is what keeps a released pod from its node (Pod.Held), and which;
 	// empty: nothing is known.
 	HeldBy string

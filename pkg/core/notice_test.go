@@ -240,3 +240,28 @@ func TestANoticeThatWasNotGivenIsGivenAfterARestart(t *testing.T) {
 		t.Errorf("the nomination is written anew: %+v", h.plan.Nominate)
 	}
 }
+
+// TestB01AVictimPastItsGraceIsNamedWithItsPod: whoever waits for it learns which
+// pod somebody has to look at.
+func TestB01AVictimPastItsGraceIsNamedWithItsPod(t *testing.T) {
+	t.Parallel()
+	h := newHand(t)
+	h.queue("main", func(q *batch.Queue) { q.Preemption = batch.Preemption{Mode: batch.PreemptRequeue, Grace: 2 * time.Minute} })
+	h.queue("high", func(q *batch.Queue) { q.Tier = 10 })
+	h.running(nil)
+	h.submit(job{name: "b", gpu: 8, walltime: 60, queue: "high"})
+	pod := h.pod(h.jobs["a"], 0, "n1", batch.PodReady).Name
+	for _, test := range []struct {
+		minute float64
+		late   bool
+	}{{1, false}, {3.5, true}, {10, true}} {
+		h.at(test.minute)
+		if len(h.plan.Wait) != 1 || h.plan.Wait[0].Verdict.Reason != batch.ReasonPreempting {
+			t.Fatalf("at %v: %+v", test.minute, h.plan.Wait)
+		}
+		first := h.plan.Wait[0].Verdict.Facts.First
+		if got := strings.Contains(first, "its grace is over, and pod "+pod+" is not gone"); got != test.late {
+			t.Errorf("at %v: %q", test.minute, first)
+		}
+	}
+}

@@ -207,6 +207,16 @@ func (p *pass) nominate() {
 // namesMax bounds how many victims are named in an answer.
 const namesMax = 8
 
+// nameLate names a victim, and the pod of it that is still there when its grace
+// is over: somebody has to look at that one.
+func (p *pass) nameLate(s *batch.Started) string {
+	name := nameOf(s.Workload)
+	if e := s.Workload.Eviction; e != nil && s.Ending != "" && e.Until.Before(p.now) {
+		name += " (its grace is over, and pod " + s.Ending + " is not gone)"
+	}
+	return name
+}
+
 // preempting is the answer of a nominated workload: who gives way, and until
 // when.
 func (v *verdicts) preempting(c *contender, at place) batch.Verdict {
@@ -229,7 +239,7 @@ func (v *verdicts) preempting(c *contender, at place) batch.Verdict {
 			facts.Until = until
 		}
 		if len(names) < namesMax {
-			names = append(names, nameOf(s.Workload))
+			names = append(names, p.nameLate(s))
 		}
 	}
 	if more := facts.Ahead - len(names); more > 0 {

@@ -85,9 +85,7 @@ func (r *record) asStarted() *batch.Started {
 			continue
 		case p.live():
 			st.Live++
-			if e := r.workload.Eviction; e != nil && !p.CheckpointedAt.Before(e.Time) {
-				acknowledged++
-			}
+			acknowledged += r.ends(st, p)
 		}
 		saved = later(saved, p.CheckpointedAt)
 		if p.Held != "" && (held == nil || p.Name < held.Name) {
@@ -111,6 +109,22 @@ func (r *record) asStarted() *batch.Started {
 		st.HeldBy = "pod " + held.Name + ": " + held.Held
 	}
 	return st
+}
+
+// ends notes a live pod of a run that is being taken back. It is 1 if the pod
+// has acknowledged the notice, else 0.
+func (r *record) ends(st *batch.Started, p *pod) (acknowledged int) {
+	e := r.workload.Eviction
+	if e == nil {
+		return 0
+	}
+	if st.Ending == "" || p.Name < st.Ending {
+		st.Ending = p.Name
+	}
+	if p.CheckpointedAt.Before(e.Time) {
+		return 0
+	}
+	return 1
 }
 
 // Summaries returns what each queue holds and what waits for it.
