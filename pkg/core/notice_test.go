@@ -246,7 +246,9 @@ func TestANoticeThatWasNotGivenIsGivenAfterARestart(t *testing.T) {
 func TestB01AVictimPastItsGraceIsNamedWithItsPod(t *testing.T) {
 	t.Parallel()
 	h := newHand(t)
-	h.queue("main", func(q *batch.Queue) { q.Preemption = batch.Preemption{Mode: batch.PreemptRequeue, Grace: 2 * time.Minute} })
+	h.queue("main", func(q *batch.Queue) {
+		q.Preemption = batch.Preemption{Mode: batch.PreemptRequeue, Grace: 2 * time.Minute}
+	})
 	h.queue("high", func(q *batch.Queue) { q.Tier = 10 })
 	h.running(nil)
 	h.submit(job{name: "b", gpu: 8, walltime: 60, queue: "high"})
