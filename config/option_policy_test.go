@@ -130,7 +130,7 @@ func TestExecMustBeGranted(t *testing.T) {
 			job(free, queue("default"), annotation(key, test.value)), pod(free, podQueue("default"), annotated(key, test.value)),
 		} {
 			got := message(plain.admit(alice, admission.Create, nil, object))
-			if (got != "") != test.needs || test.needs && !strings.Contains(got, "config/components/exec") {
+			if (got != "") != test.needs || test.needs && !strings.Contains(got, "config/with-exec") {
 				t.Errorf("%s on a %T: %q", test.value, object, got)
 			}
 		}

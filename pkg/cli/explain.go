@@ -28,8 +28,9 @@ a shorter walltime, fewer pods, another queue. The answers are found by planning
 on a copy of the cluster as it is now, with the controller's own planner.
 
 JOB is the name of a Job, of a bare Pod, of an array or one of its members
-(sweep, sweep-7), or of a QueuedWorkload. You need the
-right to list what a plan is made from: nodes, pods, jobs and Berth's objects.`,
+(sweep, sweep-7), or of a QueuedWorkload. job/NAME, pod/NAME
+and qw/NAME do as well. You need the right to list what a plan is made from:
+nodes, namespaces, pods, jobs and Berth's objects.`,
 		Example: "  kubectl berth explain train -n team-a",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

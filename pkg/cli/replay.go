@@ -208,7 +208,7 @@ func (o *replayOptions) summary(sum journal.Summary) {
 	if o.told > differencesMax {
 		fmt.Fprintf(o.out, "and %d differences more\n", o.told-differencesMax)
 	}
-	fmt.Fprintf(o.out, "%d segments, %d events, %d plans; ", sum.Segments, sum.Events, sum.Plans)
+	fmt.Fprintf(o.out, "segments: %d, events: %d, plans: %d; ", sum.Segments, sum.Events, sum.Plans)
 	if sum.Differ == 0 {
 		fmt.Fprintln(o.out, "every plan comes out the same")
 	} else {
