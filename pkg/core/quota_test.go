@@ -171,6 +171,39 @@ func TestFlavorWithoutALoanComesFirst(t *testing.T) {
 	}
 }
 
+// A planned start that goes over to another flavor, on the same nodes, gives back
+// quota: who can start with that does so in the same plan.
+func TestQuotaThatAPlannedStartGivesBackIsUsedAtOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.step(batch.FlavorObserved{Flavor: batch.Flavor{Name: "any"}})
+	w.step(batch.FlavorObserved{Flavor: batch.Flavor{Name: "n1", Selector: batch.LabelSelector{
+		All: []batch.Requirement{{Key: "host", Op: batch.OpIn, Values: []string{"n1"}}},
+	}}})
+	w.step(batch.CohortObserved{Cohort: batch.Cohort{Name: "all", Quotas: batch.Quotas{"any": {batch.ResourceGPU: {Nominal: 1}}}}})
+	w.queue("main", func(q *batch.Queue) {
+		sixteen := map[batch.ResourceName]batch.Quota{batch.ResourceGPU: {Nominal: 16}}
+		q.Flavors, q.Cohort, q.Quotas = []batch.FlavorName{"any", "n1"}, "all", batch.Quotas{"any": sixteen, "n1": sixteen}
+	})
+	w.queue("free", nil)
+	w.node("n2", 8, nil)
+	w.submit(job{name: "ever", gpu: 8, runs: -1})
+	w.until(0)
+	w.node("n3", 8, nil)
+	w.submit(job{name: "four", gpu: 4, walltime: 10})
+	w.until(0)
+	w.node("n1", 8, nil)
+	w.submit(job{name: "five", gpu: 5, walltime: 10, queue: "free"})
+	w.until(0)
+	w.node("n4", 8, nil)
+	w.submit(job{name: "head", pods: 2, gpu: 4, runs: -1}, job{name: "next", pods: 4, gpu: 1, walltime: 20})
+	w.until(0)
+	w.want("head~10", "next=-")
+	w.submit(job{name: "loan", gpu: 1, walltime: 60})
+	w.until(0)
+	w.want("loan=0", "next=0", "head~10")
+}
+
 // drawQuotas puts the queues of a world into cohorts, with quotas.
 func drawQuotas(t *rapid.T, w *world) {
 	names := []batch.CohortName{"", "all", "all", "team", "b"}

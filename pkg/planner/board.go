@@ -26,8 +26,9 @@ type demand struct {
 	bill quota.Bill
 }
 
-// Equal says whether two stays take the same.
-func (s stay) Equal(other stay) bool { return s.Place.Equal(other.Place) }
+// Equal says whether two stays take the same: the same nodes in another flavor are
+// paid for by another quota.
+func (s stay) Equal(other stay) bool { return s.Place.Equal(other.Place) && s.bill.Equal(other.bill) }
 
 func (b *board) clone() *board { return &board{nodes: b.nodes.Clone(), ledger: b.ledger.Clone()} }
 

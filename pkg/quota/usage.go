@@ -21,6 +21,11 @@ type item struct {
 // Free says whether the bill takes nothing: the nodes alone bound it.
 func (b Bill) Free() bool { return len(b.items) == 0 }
 
+// Equal says whether two bills take the same.
+func (b Bill) Equal(other Bill) bool {
+	return b.node == other.node && slices.Equal(b.items, other.items)
+}
+
 // Bill returns what a request takes of a queue's quotas in a flavor. What
 // nobody has a quota for is not on it.
 func (t *Tree) Bill(queue batch.QueueName, flavor batch.FlavorName, request batch.Resources) Bill {
