@@ -119,3 +119,23 @@ func TestPromiseSticksWhenRoomAppearsEarly(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// Nodes that lose a part for ever have no room for whole-node work any more, not
+// taken together either: its planned starts end.
+func TestPlannedStartsOnWholeNodesEndWhenAPartOfEachIsTaken(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.nodes(2, 8)
+	w.submit(job{name: "r", pods: 2, gpu: 8, walltime: 20})
+	w.until(0)
+	w.submit(job{name: "a", gpu: 8, walltime: 5}, job{name: "b", gpu: 8, walltime: 5})
+	w.until(1)
+	w.want("a~20", "b~20")
+	w.step(batch.PodObserved{Pod: unmanaged("u1", "n1", 1)})
+	w.step(batch.PodObserved{Pod: unmanaged("u2", "n2", 1)})
+	w.until(30)
+	w.want("a=-", "b=-", "a~-", "b~-")
+	w.step(batch.PodGone{UID: "u2", By: w.now})
+	w.until(60)
+	w.want("a=30", "b=35")
+}

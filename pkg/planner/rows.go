@@ -230,12 +230,14 @@ func (r *rows) optionsOf(s *shape, before *rows) []option {
 	return options
 }
 
-// place is a place on rows for one on nodes; false if a node is in no row.
+// place is a place on rows for one on nodes; false if a node is in no row, or has
+// less in the end than a pod asks for: two such nodes taken together would seem
+// to have room for it.
 func (r *rows) place(named timeline.Place) (timeline.Place, bool) {
 	place := timeline.Place{Span: named.Span}
 	for _, seat := range named.Seats {
 		row := r.of[seat.Node]
-		if row == noRow {
+		if row == noRow || r.slots[row].PodsUpTo(seat.Each, 1) == 0 {
 			return timeline.Place{}, false
 		}
 		seat.Node = int(row)
