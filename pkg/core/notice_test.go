@@ -267,3 +267,33 @@ func TestB01AVictimPastItsGraceIsNamedWithItsPod(t *testing.T) {
 		}
 	}
 }
+
+// TestAVictimThatStartsAgainElsewhereAtOnceIsNoVictimAgain: it is gone in the
+// second of its notice, and there is room for it on another node.
+func TestAVictimThatStartsAgainElsewhereAtOnceIsNoVictimAgain(t *testing.T) {
+	t.Parallel()
+	h := newHand(t)
+	h.node("n2", 8, nil)
+	h.queue("main", func(q *batch.Queue) {
+		q.Preemption = batch.Preemption{Mode: batch.PreemptRequeue, Grace: time.Minute}
+	})
+	h.queue("safe", nil)
+	h.queue("high", func(q *batch.Queue) { q.Tier = 10 })
+	h.submit(job{name: "a", gpu: 4, walltime: 600}, job{name: "b", gpu: 4, walltime: 600}, job{name: "d", gpu: 4, walltime: 600, queue: "safe"})
+	h.expect(0, "start a start b start d")
+	for _, name := range []string{"a", "b"} {
+		h.owner(name, batch.Owner{Started: true})
+	}
+	pod := h.bound("a", 0, batch.PodReady, nil)
+	h.bound("b", 0, batch.PodReady, nil)
+	h.at(0.5)
+	h.submit(job{name: "c", gpu: 8, walltime: 60, queue: "high"})
+	if h.at(1); len(h.plan.Evict) != 2 {
+		t.Fatalf("%+v", h.plan)
+	}
+	h.step(batch.PodGone{UID: pod})
+	h.owner("a", batch.Owner{Suspended: true, Started: true})
+	if got := h.at(1); !strings.HasPrefix(got, "requeue a start a") { // at plans twice: the second plan must be empty
+		t.Errorf("%q", got)
+	}
+}

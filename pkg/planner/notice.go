@@ -64,7 +64,8 @@ func (p *pass) drainedUnder(w *batch.Workload) batch.NodeName {
 
 // carryOn gives the notices that a controller which died could not give: to the
 // victims of a nomination that is on record. A run that began after it is
-// another one.
+// another one, and so is one of the same second: nobody is a victim in the second
+// of his start.
 func (p *pass) carryOn() {
 	for _, w := range p.strangers {
 		n := w.Workload.Nomination
@@ -79,7 +80,7 @@ func (p *pass) carryOn() {
 				continue
 			}
 			s := p.Started[at]
-			if _, taken := p.taken[id]; taken || s.Workload.Eviction != nil || s.Workload.Allocation.Start.After(n.Since) {
+			if _, taken := p.taken[id]; taken || s.Workload.Eviction != nil || !s.Workload.Allocation.Start.Before(n.Since) {
 				continue
 			}
 			if p.taken == nil {
