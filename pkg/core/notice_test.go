@@ -274,12 +274,14 @@ func TestAVictimThatStartsAgainElsewhereAtOnceIsNoVictimAgain(t *testing.T) {
 	t.Parallel()
 	h := newHand(t)
 	h.node("n2", 8, nil)
-	h.queue("main", func(q *batch.Queue) {
-		q.Preemption = batch.Preemption{Mode: batch.PreemptRequeue, Grace: time.Minute}
-	})
+	for name, grace := range map[string]time.Duration{"main": 3 * time.Minute, "other": time.Minute} {
+		h.queue(name, func(q *batch.Queue) {
+			q.Preemption = batch.Preemption{Mode: batch.PreemptRequeue, Grace: grace}
+		})
+	}
 	h.queue("safe", nil)
 	h.queue("high", func(q *batch.Queue) { q.Tier = 10 })
-	h.submit(job{name: "a", gpu: 4, walltime: 600}, job{name: "b", gpu: 4, walltime: 600}, job{name: "d", gpu: 4, walltime: 600, queue: "safe"})
+	h.submit(job{name: "a", gpu: 4, walltime: 600}, job{name: "b", gpu: 4, walltime: 600, queue: "other"}, job{name: "d", gpu: 4, walltime: 600, queue: "safe"})
 	h.expect(0, "start a start b start d")
 	for _, name := range []string{"a", "b"} {
 		h.owner(name, batch.Owner{Started: true})
