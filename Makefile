@@ -32,10 +32,16 @@ build: ## Build bin/berth-controller, bin/kubectl-berth and bin/berth-sandbox.
 	@mkdir -p bin
 	go build $(BUILD) -o bin/ ./cmd/...
 
+# What an admin writes as an amount. The pattern that controller-gen gives every
+# quantity lets 1e1.5 through, which no client can read: one such object would
+# hide all others from whoever lists them. A marker cannot replace it.
+AMOUNT := ^-?[0-9]{1,18}([.][0-9]{1,9})?([mkMGTPE]|[KMGTPE]i)?$$
+
 .PHONY: generate
 generate: ## Write what is generated: deep copies and CRDs, from the types in apis/.
 	$(call phase,generate deep copies and CRDs)
 	$(TOOL) controller-gen object crd paths=./apis/... output:crd:dir=config/crd
+	@sed -i -E "s/pattern: \^\(\\\\\+\|-\)\?.*/pattern: '$(AMOUNT)'/" config/crd/berth.dev_clusterqueues.yaml config/crd/berth.dev_cohorts.yaml
 
 .PHONY: lint
 lint: ## Run the linters (the first time they are compiled: some minutes).

@@ -24,6 +24,9 @@ func Resources(list corev1.ResourceList) batch.Resources {
 // amount there is.
 func amount(name batch.ResourceName, quantity resource.Quantity) batch.Amount {
 	if name != batch.ResourceCPU {
+		if quantity.Cmp(*resource.NewQuantity(math.MaxInt64, resource.DecimalSI)) > 0 {
+			return math.MaxInt64
+		}
 		return batch.Amount(quantity.Value())
 	}
 	if quantity.Cmp(*resource.NewMilliQuantity(math.MaxInt64, resource.DecimalSI)) > 0 {

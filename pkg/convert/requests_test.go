@@ -1,6 +1,7 @@
 package convert_test
 
 import (
+	"math"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -113,5 +114,19 @@ func TestLimitRangeDefaultsCountForEachContainer(t *testing.T) {
 	got := convert.Resources(convert.TemplateRequests(spec, defaults))
 	if diff := cmp.Diff(batch.Resources{"memory": 4 << 30}, got); diff != "" {
 		t.Errorf("requests (-want +got):\n%s", diff)
+	}
+}
+
+// TestAmountsThatAreTooLargeAreTheLargest: a sum never wraps, and neither does
+// what it is made of.
+func TestAmountsThatAreTooLargeAreTheLargest(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"1e19", "99999999999999999999", "100E", "9223372036854775808"} {
+		for _, name := range []corev1.ResourceName{"nvidia.com/gpu", corev1.ResourceMemory, corev1.ResourceCPU} {
+			got := convert.Resources(corev1.ResourceList{name: resource.MustParse(text)})
+			if got[batch.ResourceName(name)] != math.MaxInt64 {
+				t.Errorf("%s of %s: %d", text, name, got[batch.ResourceName(name)])
+			}
+		}
 	}
 }

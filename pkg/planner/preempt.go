@@ -53,13 +53,39 @@ func (h *hunt) goOver() {
 		if c.started || h.settled[c.claim] || blocked[c.queue.Name] {
 			continue
 		}
-		if !c.key.shape.absent {
+		if !c.key.shape.absent && !p.justReleased(c.workload()) {
 			h.try(i, c)
 		}
 		if p.Policy.Backfill == batch.BackfillStrict {
 			blocked[c.queue.Name] = true
 		}
 	}
+}
+
+// justReleased says whether a workload waited for a start that is of this very
+// second. Until the next it takes nobody's place: this plan may yet go over
+// everything again, and find that the other does not start now.
+func (p *pass) justReleased(w *batch.Workload) bool {
+	for _, d := range w.After {
+		if d.Kind != batch.After {
+			continue
+		}
+		for _, f := range p.Fates[batch.DependencyName{Namespace: w.Namespace, Name: d.Name}] {
+			if p.begun[f.ID] || p.startsNow(f.ID) {
+				p.wake(p.now.Add(time.Second))
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// startsNow says whether a run was started in this second.
+func (p *pass) startsNow(id batch.WorkloadID) bool {
+	at, found := slices.BinarySearchFunc(p.Started, id, func(s *batch.Started, id batch.WorkloadID) int {
+		return cmp.Compare(s.Workload.ID, id)
+	})
+	return found && !p.Started[at].Workload.Allocation.Start.Before(p.now)
 }
 
 // hunt is the search for places that others must give up, of all in one pass.
