@@ -1,9 +1,7 @@
 package planner
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 
 	"github.com/berth-dev/berth/pkg/batch"
 )
@@ -73,13 +71,10 @@ func (p *pass) carryOn() {
 			continue
 		}
 		for _, id := range n.Victims {
-			at, found := slices.BinarySearchFunc(p.Started, id, func(s *batch.Started, id batch.WorkloadID) int {
-				return cmp.Compare(s.Workload.ID, id)
-			})
-			if !found {
+			s := p.startedOf(id)
+			if s == nil {
 				continue
 			}
-			s := p.Started[at]
 			if _, taken := p.taken[id]; taken || s.Workload.Eviction != nil || !s.Workload.Allocation.Start.Before(n.Since) {
 				continue
 			}

@@ -82,10 +82,19 @@ func (p *pass) justReleased(w *batch.Workload) bool {
 
 // startsNow says whether a run was started in this second.
 func (p *pass) startsNow(id batch.WorkloadID) bool {
+	s := p.startedOf(id)
+	return s != nil && !s.Workload.Allocation.Start.Before(p.now)
+}
+
+// startedOf is what holds an allocation under an ID; nil: nothing does.
+func (p *pass) startedOf(id batch.WorkloadID) *batch.Started {
 	at, found := slices.BinarySearchFunc(p.Started, id, func(s *batch.Started, id batch.WorkloadID) int {
 		return cmp.Compare(s.Workload.ID, id)
 	})
-	return found && !p.Started[at].Workload.Allocation.Start.Before(p.now)
+	if !found {
+		return nil
+	}
+	return p.Started[at]
 }
 
 // hunt is the search for places that others must give up, of all in one pass.
