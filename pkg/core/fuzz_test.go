@@ -26,7 +26,10 @@ func FuzzPlan(f *testing.F) {
 	}
 	f.Fuzz(rapid.MakeFuzz(func(t *rapid.T) {
 		drawWorld(t, func(w *world) func(batch.Plan) {
+			maybeQuotas(t, w)
 			return func(plan batch.Plan) {
+				checkQuotas(w, plan)
+				checkEvictions(w, plan)
 				checkGrants(w, plan)
 				checkBuckets(w, plan)
 				checkPromises(w, plan)

@@ -12,23 +12,14 @@ import (
 
 // drawPreemption draws queues whose work gives way, in every manner.
 func drawPreemption(t *rapid.T, w *world) {
-	modes := []batch.PreemptionMode{batch.PreemptRequeue, batch.PreemptRequeue, batch.PreemptRequeue, batch.PreemptCancel, batch.PreemptNever}
 	cohort := rapid.IntRange(0, 2).Draw(t, "cohort") > 0
 	for i, name := range []string{"main", "front", "side"} {
 		w.queue(name, func(q *batch.Queue) {
 			q.Tier = int32([]int{1, 5, 1}[i])
-			q.Preemption = batch.Preemption{
-				Mode:        rapid.SampledFrom(modes).Draw(t, "mode"),
-				Grace:       time.Duration(rapid.SampledFrom([]int{0, 0, 1, 3}).Draw(t, "grace")) * time.Minute,
-				Exempt:      time.Duration(rapid.SampledFrom([]int{0, 0, 0, 4}).Draw(t, "exempt")) * time.Minute,
-				WithinQueue: rapid.SampledFrom([]batch.PreemptWhom{batch.WhomNever, batch.WhomLowerPriority}).Draw(t, "within"),
-			}
-			if !cohort {
+			if q.Preemption = drawSwitches(t); !cohort {
 				return
 			}
 			q.Cohort = "all"
-			q.Preemption.ReclaimWithinCohort = rapid.SampledFrom([]batch.PreemptWhom{batch.WhomNever, batch.WhomLowerPriority, batch.WhomAny}).Draw(t, "reclaim")
-			q.Preemption.BorrowWithinCohort = rapid.SampledFrom([]batch.PreemptWhom{batch.WhomNever, batch.WhomNever, batch.WhomLowerPriority}).Draw(t, "borrow")
 			q.Quotas = batch.Quotas{"": {batch.ResourceGPU: batch.Quota{Nominal: batch.Amount(rapid.SampledFrom([]int{0, 4, 8, 16}).Draw(t, "nominal"))}}}
 		})
 	}
@@ -37,10 +28,42 @@ func drawPreemption(t *rapid.T, w *world) {
 	}
 }
 
+// drawSwitches draws what a queue says about preemption.
+func drawSwitches(t *rapid.T) batch.Preemption {
+	modes := []batch.PreemptionMode{batch.PreemptRequeue, batch.PreemptRequeue, batch.PreemptRequeue, batch.PreemptCancel, batch.PreemptNever}
+	return batch.Preemption{
+		Mode:                rapid.SampledFrom(modes).Draw(t, "mode"),
+		Grace:               time.Duration(rapid.SampledFrom([]int{0, 0, 1, 3}).Draw(t, "grace")) * time.Minute,
+		Exempt:              time.Duration(rapid.SampledFrom([]int{0, 0, 0, 4}).Draw(t, "exempt")) * time.Minute,
+		WithinQueue:         rapid.SampledFrom([]batch.PreemptWhom{batch.WhomNever, batch.WhomLowerPriority}).Draw(t, "within"),
+		ReclaimWithinCohort: rapid.SampledFrom([]batch.PreemptWhom{batch.WhomNever, batch.WhomLowerPriority, batch.WhomAny}).Draw(t, "reclaim"),
+		BorrowWithinCohort:  rapid.SampledFrom([]batch.PreemptWhom{batch.WhomNever, batch.WhomNever, batch.WhomLowerPriority}).Draw(t, "borrow"),
+	}
+}
+
+// drawYields lets the queues of a world give way to each other, whatever quotas
+// they have.
+func drawYields(t *rapid.T, w *world) {
+	for _, name := range []string{"main", "front"} {
+		w.editQueue(name, func(q *batch.Queue) { q.Preemption = drawSwitches(t) })
+	}
+	policy := w.core.Snapshot().Policy
+	policy.Victims = rapid.SampledFrom([]batch.VictimOrder{"", batch.VictimsYoungest, batch.VictimsSmallestFirst}).Draw(t, "victims")
+	policy.RequeueDelay = time.Duration(rapid.SampledFrom([]int{0, 0, 5}).Draw(t, "delay")) * time.Minute
+	w.step(batch.PolicyObserved{Policy: policy})
+	w.lingers = func(batch.WorkloadID) int { return rapid.IntRange(0, 3).Draw(t, "lingers") }
+}
+
 // drawYielding draws work that may be told to end.
 func drawYielding(t *rapid.T, i int) job {
 	j := drawJob(t, i)
 	j.queue = rapid.SampledFrom([]string{"main", "main", "front", "side"}).Draw(t, "of queue")
+	drawManner(t, &j)
+	return j
+}
+
+// drawManner draws how a job ends when it is told to, and whether for good.
+func drawManner(t *rapid.T, j *job) {
 	edit := j.edit
 	delivery := rapid.SampledFrom([]batch.Delivery{batch.DeliverTerm, batch.DeliverTerm, batch.DeliverSignal}).Draw(t, "delivery")
 	final := rapid.IntRange(0, 7).Draw(t, "final") == 0
@@ -50,7 +73,6 @@ func drawYielding(t *rapid.T, i int) job {
 		}
 		w.Checkpoint.Delivery, w.NoRequeue = delivery, final
 	}
-	return j
 }
 
 // checkEvictions holds evictions to what they are for: a place that is kept, or

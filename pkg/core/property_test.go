@@ -71,6 +71,9 @@ func drawWorld(t *rapid.T, check func(w *world) func(batch.Plan)) *world {
 		return false
 	}
 	w.look = check(w)
+	if w.yields = rapid.Bool().Draw(t, "preemption"); w.yields {
+		drawYields(t, w)
+	}
 	minute := 0
 	for i := range rapid.IntRange(1, 25).Draw(t, "steps") {
 		switch rapid.IntRange(0, 11).Draw(t, "step") {
@@ -88,6 +91,9 @@ func drawWorld(t *rapid.T, check func(w *world) func(batch.Plan)) *world {
 			j := drawJob(t, i)
 			if wild {
 				drawWishes(t, w, &j)
+			}
+			if w.yields {
+				drawManner(t, &j)
 			}
 			w.submit(j)
 			if rapid.Bool().Draw(t, "at once") {
@@ -137,7 +143,7 @@ func disturb(t *rapid.T, w *world, nodes int) {
 		w.step(batch.NodeGone{Name: batch.NodeName(host)})
 	case 5:
 		state := rapid.SampledFrom([]batch.QueueState{batch.QueueUp, batch.QueueUp, batch.QueueDown}).Draw(t, "state")
-		w.queue("main", func(q *batch.Queue) { q.State = state })
+		w.editQueue("main", func(q *batch.Queue) { q.State = state })
 	case 6:
 		if j := w.jobs[name]; j != nil && j.live {
 			w.step(batch.StartRefused{ID: id(name), Run: j.restarts, Text: "refused"})

@@ -236,7 +236,7 @@ func drawQuotas(t *rapid.T, w *world) {
 		}
 	}
 	for _, name := range []string{"main", "front"} {
-		w.queue(name, func(q *batch.Queue) {
+		w.editQueue(name, func(q *batch.Queue) {
 			if name == "front" {
 				q.Tier = 5
 			}

@@ -32,6 +32,8 @@ type world struct {
 	// lingers is how many minutes the pods of a run stay when they are told to
 	// end; nil: none.
 	lingers func(batch.WorkloadID) int
+	// yields says that the work of some queues gives way to that of others.
+	yields bool
 	// refuse says whether the API server refuses to write a start.
 	refuse func(batch.StartDecision) bool
 }
@@ -83,6 +85,17 @@ func (w *world) queue(name string, edit func(*batch.Queue)) {
 	w.step(batch.LocalQueueObserved{LocalQueue: batch.LocalQueue{
 		Name: batch.LocalQueueName("ns/" + name), Queues: []batch.QueueName{q.Name},
 	}})
+}
+
+// editQueue changes a queue as it is; one that is not there is made.
+func (w *world) editQueue(name string, edit func(*batch.Queue)) {
+	is := w.core.Snapshot().Queues[batch.QueueName(name)]
+	w.queue(name, func(q *batch.Queue) {
+		if is != nil {
+			*q = *is
+		}
+		edit(q)
+	})
 }
 
 func (w *world) step(e batch.Event) {
