@@ -34,6 +34,11 @@ type SchedulingPolicySpec struct {
 	// +optional
 	Preemption *PreemptionPolicy `json:"preemption,omitempty"`
 
+	// priority says what the priority of waiting work is made of, beside the
+	// value of its PriorityClass. Left out: of nothing else.
+	// +optional
+	Priority *PriorityPolicy `json:"priority,omitempty"`
+
 	// requeueDelay is how long a workload whose place was taken waits before it
 	// takes part again. Left out: 0s, it does so at once.
 	// +optional
@@ -89,6 +94,49 @@ type PreemptionPolicy struct {
 	// +optional
 	// +default="LeastLost"
 	Victims VictimOrder `json:"victims,omitempty"`
+}
+
+// PriorityPolicy says what the priority of waiting work is made of.
+type PriorityPolicy struct {
+	// weights are how much each part counts. Left out: as if each were 0.
+	// +optional
+	Weights *PriorityWeights `json:"weights,omitempty"`
+}
+
+// PriorityWeights are how much each part of the priority counts. This version
+// computes none of them yet, so that each may be 0 alone, which is what one
+// that is left out counts as too; a version that computes a part gives it a
+// weight by default. Who writes the 0 keeps it then.
+type PriorityWeights struct {
+	// age is the weight of the time for which work has been eligible. Only 0 is
+	// accepted: older work goes first among equals in any case. Left out: 0.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="self == 0",message="this version does not have priority by age yet; the only weight is 0"
+	Age *int32 `json:"age,omitempty"`
+
+	// fairShare is the weight of what users and their accounts have used,
+	// against their shares. Only 0 is accepted. Left out: 0.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="self == 0",message="this version does not have fair share yet; the only weight is 0"
+	FairShare *int32 `json:"fairShare,omitempty"`
+
+	// size is the weight of how much of the cluster is asked for. Only 0 is
+	// accepted. Left out: 0.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="self == 0",message="this version does not have priority by size yet; the only weight is 0"
+	Size *int32 `json:"size,omitempty"`
+
+	// queue is the weight of the ClusterQueue's priorityFactor, which this
+	// version does not have. Only 0 is accepted. Left out: 0.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="self == 0",message="this version does not have priority by queue yet (priorityTier ranks queues); the only weight is 0"
+	Queue *int32 `json:"queue,omitempty"`
+
+	// qos is the weight of the priority of the QualityOfService, which this
+	// version does not have. Only 0 is accepted. Left out: 0.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="self == 0",message="this version does not have service classes yet; the only weight is 0"
+	QoS *int32 `json:"qos,omitempty"`
 }
 
 // BackfillPolicy says how waiting work is planned.
