@@ -35,8 +35,15 @@ func RecordEvict(qw *v1alpha1.QueuedWorkload, eviction batch.Eviction, at time.T
 		n.Then = string(batch.Requeued)
 	}
 	qw.Status.Notice = n
-	set(qw, v1alpha1.ConditionEvicted, metav1.ConditionTrue, string(eviction.Cause), explain.Eviction(eviction), at)
-	qw.Status.Summary = summary(qw, StateStopping, string(eviction.Cause))
+	tellEviction(qw, &eviction, at)
+}
+
+// tellEviction says in the condition and in the summary how far it has come.
+func tellEviction(qw *v1alpha1.QueuedWorkload, e *batch.Eviction, at time.Time) {
+	message := explain.Eviction(*e)
+	set(qw, v1alpha1.ConditionEvicted, metav1.ConditionTrue, string(e.Cause), message, at)
+	qw.Status.Summary = summary(qw, StateStopping, string(e.Cause), message)
+	qw.Status.Summary.Until = text(&qw.Status.Notice.Until)
 }
 
 // RecordStop writes that the grace of an evicted workload is over, or that all
@@ -48,7 +55,7 @@ func RecordStop(qw *v1alpha1.QueuedWorkload, decision batch.StopDecision, at tim
 	}
 	is.Stopped = decision.At
 	qw.Status.Notice.StopTime = timestamp(decision.At)
-	set(qw, v1alpha1.ConditionEvicted, metav1.ConditionTrue, string(is.Cause), explain.Eviction(*is), at)
+	tellEviction(qw, is, at)
 }
 
 // RecordNotify writes that a workload was told of its deadline.

@@ -46,15 +46,19 @@ const (
 	runsMax     = 10
 	byMax       = 1024
 	messageMax  = 32768
+	summaryMax  = 1024
 	plannedMark = "~"
 )
+
+// podsMade is said of a run from its start until all its pods are ready.
+const podsMade = "its pods are being made"
 
 // RecordWait writes why a workload waits and when it is planned to start.
 func RecordWait(qw *v1alpha1.QueuedWorkload, verdict batch.Verdict, at time.Time) {
 	set(qw, v1alpha1.ConditionPending, metav1.ConditionTrue, string(verdict.Reason), verdict.Message, at)
 	status := &qw.Status
 	status.PlannedStartTime = timestamp(verdict.PlannedStart)
-	status.Summary = summary(qw, StatePending, string(verdict.Reason))
+	status.Summary = summary(qw, StatePending, string(verdict.Reason), verdict.Message)
 	if !verdict.PlannedStart.IsZero() {
 		status.Summary.Start = plannedMark + verdict.PlannedStart.UTC().Format(time.RFC3339)
 	}
@@ -75,11 +79,12 @@ func RecordStart(qw *v1alpha1.QueuedWorkload, in batch.Allocation, at time.Time)
 	message := fmt.Sprintf("%d %s of ClusterQueue %s, %s", nodes, plural(nodes, "node", "nodes"), in.Queue, until)
 	set(qw, v1alpha1.ConditionPending, metav1.ConditionFalse, v1alpha1.ConditionAdmitted, "it has started", at)
 	set(qw, v1alpha1.ConditionAdmitted, metav1.ConditionTrue, reason, message, at)
-	set(qw, v1alpha1.ConditionPodsReady, metav1.ConditionFalse, StateStarting, "its pods are being made", at)
+	set(qw, v1alpha1.ConditionPodsReady, metav1.ConditionFalse, StateStarting, podsMade, at)
 	if meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionEvicted) != nil {
 		set(qw, v1alpha1.ConditionEvicted, metav1.ConditionFalse, reason, "it has started again", at)
 	}
-	status.Summary = summary(qw, StateStarting, reason)
+	status.Summary = summary(qw, StateStarting, reason, podsMade)
+	status.Summary.Until = text(status.Allocation.Deadline)
 }
 
 func startedReason(via batch.Via) string {
@@ -87,7 +92,7 @@ func startedReason(via batch.Via) string {
 	case batch.ViaBackfill:
 		return v1alpha1.AdmittedBackfilled
 	case batch.ViaPreemption:
-		return v1alpha1.AdmittedPreempting
+		return v1alpha1.AdmittedInPlaceOfOthers
 	case batch.ViaOrder:
 	}
 	return v1alpha1.AdmittedStarted
@@ -97,7 +102,7 @@ func startedReason(via batch.Via) string {
 func RecordReady(qw *v1alpha1.QueuedWorkload, decision batch.ReadyDecision, at time.Time) {
 	value, message, reason, state := metav1.ConditionFalse, "some of its pods are no longer ready", podsLost, StateStarting
 	if c := meta.FindStatusCondition(qw.Status.Conditions, v1alpha1.ConditionPodsReady); c == nil || c.Reason == StateStarting || c.Reason == podsHeld {
-		message, reason = "its pods are being made", StateStarting
+		message, reason = podsMade, StateStarting
 		if decision.HeldBy != "" {
 			reason = podsHeld
 		}
@@ -112,7 +117,7 @@ func RecordReady(qw *v1alpha1.QueuedWorkload, decision batch.ReadyDecision, at t
 	}
 	set(qw, v1alpha1.ConditionPodsReady, value, reason, message, at)
 	if s := qw.Status.Summary; s != nil && (s.State == StateStarting || s.State == StateRunning) {
-		s.State = state
+		s.State, s.Message = state, Cut(message, summaryMax)
 	}
 }
 
@@ -160,7 +165,8 @@ func RecordFinish(qw *v1alpha1.QueuedWorkload, end batch.End, at time.Time) {
 	set(qw, v1alpha1.ConditionFinished, metav1.ConditionTrue, string(end.State), message, end.Time)
 	status.PlannedStartTime = nil
 	status.RequeueAfter, status.Nomination = nil, nil
-	status.Summary = summary(qw, string(end.State), "")
+	status.Summary = summary(qw, string(end.State), "", message)
+	status.Summary.Until = end.Time.UTC().Format(time.RFC3339)
 }
 
 // NodeCount is the number of nodes of an allocation.
@@ -174,8 +180,8 @@ func NodeCount(in batch.Allocation) int {
 	return len(hosts)
 }
 
-func summary(qw *v1alpha1.QueuedWorkload, state, reason string) *v1alpha1.WorkloadSummary {
-	out := &v1alpha1.WorkloadSummary{State: state, Reason: reason}
+func summary(qw *v1alpha1.QueuedWorkload, state, reason, message string) *v1alpha1.WorkloadSummary {
+	out := &v1alpha1.WorkloadSummary{State: state, Reason: reason, Message: Cut(message, summaryMax)}
 	out.GPUs = new(gpusOf(qw))
 	if held := qw.Status.Allocation; held != nil {
 		out.ClusterQueue = held.ClusterQueue
@@ -183,6 +189,14 @@ func summary(qw *v1alpha1.QueuedWorkload, state, reason string) *v1alpha1.Worklo
 		out.Nodes = new(int32(NodeCount(*allocation(held))))
 	}
 	return out
+}
+
+// text is a time as the summary has it; empty: there is none.
+func text(at *metav1.Time) string {
+	if at == nil {
+		return ""
+	}
+	return at.UTC().Format(time.RFC3339)
 }
 
 // gpusOf is the number of GPUs of all pods together: of those that were

@@ -167,8 +167,8 @@ func TestRunsAreTheLastTen(t *testing.T) {
 func TestSummaryLine(t *testing.T) {
 	t.Parallel()
 	qw := gang()
-	convert.RecordWait(qw, batch.Verdict{Reason: batch.ReasonResources, PlannedStart: at(30)}, at(1))
-	want := &v1alpha1.WorkloadSummary{State: "Pending", Reason: "Resources", Start: "~2026-01-05T00:30:00Z", GPUs: new(int64(24))}
+	convert.RecordWait(qw, batch.Verdict{Reason: batch.ReasonResources, PlannedStart: at(30), Message: "0 of 8 free"}, at(1))
+	want := &v1alpha1.WorkloadSummary{State: "Pending", Reason: "Resources", Start: "~2026-01-05T00:30:00Z", GPUs: new(int64(24)), Message: "0 of 8 free"}
 	if diff := cmp.Diff(want, qw.Status.Summary); diff != "" {
 		t.Errorf("waiting (-want +got):\n%s", diff)
 	}
@@ -176,9 +176,73 @@ func TestSummaryLine(t *testing.T) {
 	convert.RecordReady(qw, batch.ReadyDecision{Ready: true}, at(11))
 	want = &v1alpha1.WorkloadSummary{
 		ClusterQueue: "gpu", State: "Running", Reason: "Backfilled", Start: "2026-01-05T00:10:00Z", GPUs: new(int64(24)), Nodes: new(int32(2)),
+		Until: "2026-01-05T01:10:00Z", Message: "all its pods are ready",
 	}
 	if diff := cmp.Diff(want, qw.Status.Summary); diff != "" {
 		t.Errorf("running (-want +got):\n%s", diff)
+	}
+}
+
+// TestTheSummaryIsOfNow: neither the message nor the end of an earlier state
+// stays, and what is over has ended.
+func TestTheSummaryIsOfNow(t *testing.T) {
+	t.Parallel()
+	qw := gang()
+	inPlace := someAllocation()
+	inPlace.Via = batch.ViaPreemption
+	type line struct{ State, Reason, Until, Message string }
+	for _, step := range []struct {
+		do   func()
+		want line
+	}{
+		{
+			func() {
+				convert.RecordWait(qw, batch.Verdict{Reason: batch.ReasonPreempting, Message: "1 workload gives way"}, at(1))
+			},
+			line{"Pending", "Preempting", "", "1 workload gives way"},
+		},
+		{
+			func() { convert.RecordStart(qw, inPlace, at(10)) },
+			line{"Starting", "InPlaceOfOthers", "2026-01-05T01:10:00Z", "its pods are being made"},
+		},
+		{
+			func() {
+				convert.RecordReady(qw, batch.ReadyDecision{HeldBy: "pod team/train-0: kube-scheduler: no node"}, at(11))
+			},
+			line{"Starting", "InPlaceOfOthers", "2026-01-05T01:10:00Z", "pod team/train-0: kube-scheduler: no node"},
+		},
+		{
+			func() { convert.RecordReady(qw, batch.ReadyDecision{Ready: true}, at(12)) },
+			line{"Running", "InPlaceOfOthers", "2026-01-05T01:10:00Z", "all its pods are ready"},
+		},
+		{
+			func() {
+				convert.RecordEvict(qw, batch.Eviction{Notice: batch.Notice{Cause: batch.CausePreempted, By: "team/b", Time: at(20), Until: at(22)}}, at(20))
+			},
+			line{
+				"Stopping", "Preempted", "2026-01-05T00:22:00Z",
+				"preempted by team/b; its pods run on until 2026-01-05T00:22:00Z at the latest, or until all have acknowledged; it waits again, at its old place, when they are gone",
+			},
+		},
+		{
+			func() { convert.RecordStop(qw, batch.StopDecision{At: at(21)}, at(21)) },
+			line{
+				"Stopping", "Preempted", "2026-01-05T00:22:00Z",
+				"preempted by team/b; its pods were told to end at 2026-01-05T00:21:00Z and have until 2026-01-05T00:22:00Z; it waits again, at its old place, when they are gone",
+			},
+		},
+		{
+			func() {
+				convert.RecordFinish(qw, batch.End{State: batch.Failed, Time: at(21), Message: "exit code 3"}, at(22))
+			},
+			line{"Failed", "", "2026-01-05T00:21:00Z", "exit code 3"},
+		},
+	} {
+		step.do()
+		s := qw.Status.Summary
+		if diff := cmp.Diff(step.want, line{s.State, s.Reason, s.Until, s.Message}); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", step.want.State, diff)
+		}
 	}
 }
 

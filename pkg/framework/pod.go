@@ -1,6 +1,8 @@
 package framework
 
 import (
+	"time"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -58,8 +60,8 @@ func (Pod) Owner(object client.Object) batch.Owner {
 	return batch.Owner{Suspended: gated, Started: !gated, Fixed: !gated, End: podEnd(pod), Cancel: cancel(pod)}
 }
 
-// podEnd is how a bare pod ended; its deletion counts only when it is gone, or
-// while it has no node yet.
+// podEnd is how a bare pod ended. One that is deleted has ended when that was
+// asked for: what its processes still hold is charged until they are gone.
 func podEnd(pod *corev1.Pod) *batch.End {
 	switch {
 	case pod.Status.Phase == corev1.PodSucceeded:
@@ -69,9 +71,19 @@ func podEnd(pod *corev1.Pod) *batch.End {
 	case pod.Status.Phase == corev1.PodFailed:
 		return &batch.End{State: batch.Failed, Time: terminatedAt(pod).UTC(), Message: convert.ExitText(pod)}
 	case pod.DeletionTimestamp != nil:
-		return &batch.End{State: batch.Cancelled, Time: pod.DeletionTimestamp.UTC(), Message: "the Pod was deleted"}
+		return &batch.End{State: batch.Cancelled, Time: deletedAt(pod), Message: "the Pod was deleted"}
 	}
 	return nil
+}
+
+// deletedAt is when a pod's deletion was asked for: what the API server notes is
+// the end of its grace, which lies ahead.
+func deletedAt(pod *corev1.Pod) time.Time {
+	at := pod.DeletionTimestamp.UTC()
+	if grace := pod.DeletionGracePeriodSeconds; grace != nil {
+		at = at.Add(-time.Duration(*grace) * time.Second)
+	}
+	return at
 }
 
 // terminatedAt is when the last container of a pod ended, as far as it is known.

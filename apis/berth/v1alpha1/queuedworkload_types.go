@@ -291,6 +291,19 @@ type WorkloadSummary struct {
 	// +kubebuilder:validation:MaxLength=32
 	Start string `json:"start,omitempty"`
 
+	// until is when it ends: its deadline while it runs, the end of its grace
+	// while it is stopping, and its end when it has ended. Absent while it
+	// waits, and where it has no limit.
+	// +optional
+	// +kubebuilder:validation:MaxLength=32
+	Until string `json:"until,omitempty"`
+
+	// message says in a line how it stands now: what it waits for, what keeps
+	// its pods, until when it runs, how it ended. The conditions say it in full.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	Message string `json:"message,omitempty"`
+
 	// gpus is the number of GPUs of all pods together.
 	// +optional
 	GPUs *int64 `json:"gpus,omitempty"`
@@ -497,11 +510,11 @@ type WorkloadRun struct {
 // +kubebuilder:printcolumn:name="State",type=string,JSONPath=`.status.summary.state`
 // +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.summary.reason`
 // +kubebuilder:printcolumn:name="Start",type=string,JSONPath=`.status.summary.start`
-// +kubebuilder:printcolumn:name="Until",type=string,JSONPath=`.status.allocation.deadline`
+// +kubebuilder:printcolumn:name="Until",type=string,JSONPath=`.status.summary.until`
 // +kubebuilder:printcolumn:name="GPUs",type=integer,JSONPath=`.status.summary.gpus`
 // +kubebuilder:printcolumn:name="Nodes",type=integer,JSONPath=`.status.summary.nodes`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
-// +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Pending")].message`
+// +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.summary.message`
 type QueuedWorkload struct {
 	metav1.TypeMeta `json:",inline"`
 	// metadata is the standard object's metadata.

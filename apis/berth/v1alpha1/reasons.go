@@ -9,7 +9,7 @@ const (
 	ConditionPending = "Pending"
 
 	// ConditionAdmitted is True from the start until the last pod is gone.
-	// Reason: Started, Backfilled, Preempting, or Requeued (False). Written by
+	// Reason: Started, Backfilled, InPlaceOfOthers, or Requeued (False). Written by
 	// pkg/apply.
 	ConditionAdmitted = "Admitted"
 
@@ -36,6 +36,8 @@ const (
 const (
 	AdmittedStarted    = "Started"
 	AdmittedBackfilled = "Backfilled"
-	AdmittedPreempting = "Preempting" // in the place of others
-	AdmittedRequeued   = "Requeued"
+	// AdmittedInPlaceOfOthers: others gave way to it. What waits for that has the
+	// reason Preempting, and a word for both would say that it goes on.
+	AdmittedInPlaceOfOthers = "InPlaceOfOthers"
+	AdmittedRequeued        = "Requeued"
 )
