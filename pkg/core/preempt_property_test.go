@@ -45,7 +45,12 @@ func drawSwitches(t *rapid.T) batch.Preemption {
 // they have.
 func drawYields(t *rapid.T, w *world) {
 	for _, name := range []string{"main", "front"} {
-		w.editQueue(name, func(q *batch.Queue) { q.Preemption = drawSwitches(t) })
+		w.editQueue(name, func(q *batch.Queue) {
+			q.Preemption = drawSwitches(t)
+			if rapid.IntRange(0, 3).Draw(t, "lets go") > 0 {
+				q.Preemption.Mode, q.Preemption.Exempt = batch.PreemptRequeue, 0
+			}
+		})
 	}
 	policy := w.core.Snapshot().Policy
 	policy.Victims = rapid.SampledFrom([]batch.VictimOrder{"", batch.VictimsYoungest, batch.VictimsSmallestFirst}).Draw(t, "victims")
@@ -206,4 +211,38 @@ func TestPreemptionInAWildWorld(t *testing.T) {
 			w.until(minute)
 		}
 	})
+}
+
+// giving makes two queues: the work of main gives way to that of front.
+func (w *world) giving(p batch.Preemption) {
+	w.queue("main", func(q *batch.Queue) { q.Tier, q.Preemption = 1, p })
+	w.queue("front", func(q *batch.Queue) { q.Tier = 5 })
+}
+
+// Who waits for the end of one that is preempted for good goes on in the plan
+// that puts the end on record. (Every plan of a world is held to be followed by
+// an empty one.)
+func TestThePlanThatEndsAVictimLetsGoWhoWaitsForIt(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.nodes(1, 8)
+	w.giving(batch.Preemption{Mode: batch.PreemptCancel, Grace: 5 * time.Minute})
+	w.lingers = func(batch.WorkloadID) int { return 2 }
+	w.submit(job{name: "victim", gpu: 8, walltime: 60})
+	w.until(1)
+	w.submit(job{name: "next", walltime: 5, edit: after("afterany:victim")}, job{name: "top", queue: "front", gpu: 8, walltime: 60})
+	w.until(10)
+	w.want("victim=0", "top=3", "next=3")
+}
+
+// Who waits for a start that this plan makes is looked at again when the run
+// may be taken, also where it is exempt until then.
+func TestAnExemptStartWakesWhoWaitedForIt(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.nodes(1, 8)
+	w.giving(batch.Preemption{Mode: batch.PreemptRequeue, Exempt: 4 * time.Minute})
+	w.submit(job{name: "first", gpu: 8, walltime: 60}, job{name: "top", queue: "front", gpu: 8, walltime: 60, edit: after("after:first")})
+	w.until(10)
+	w.want("first=0", "top=4")
 }

@@ -74,8 +74,11 @@ func drawWorld(t *rapid.T, check func(w *world) func(batch.Plan)) *world {
 	if w.yields = rapid.Bool().Draw(t, "preemption"); w.yields {
 		drawYields(t, w)
 	}
-	minute := 0
-	for i := range rapid.IntRange(1, 25).Draw(t, "steps") {
+	minute, least := 0, 1
+	if w.yields {
+		least = 12 // who is to give way must be there, and somebody come
+	}
+	for i := range rapid.IntRange(least, 25).Draw(t, "steps") {
 		switch rapid.IntRange(0, 11).Draw(t, "step") {
 		case 0, 1, 2:
 			minute += rapid.IntRange(0, 12).Draw(t, "minutes")
@@ -93,6 +96,8 @@ func drawWorld(t *rapid.T, check func(w *world) func(batch.Plan)) *world {
 				drawWishes(t, w, &j)
 			}
 			if w.yields {
+				j.pods = min(j.pods, nodes)
+				j.gpu = max(j.gpu, rapid.SampledFrom([]int{8, 4, 8, 1}).Draw(t, "at least"))
 				drawManner(t, &j)
 			}
 			w.submit(j)

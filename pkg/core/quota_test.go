@@ -7,7 +7,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/berth-dev/berth/pkg/batch"
-	"github.com/berth-dev/berth/pkg/quota"
 )
 
 // gpus is a quota of GPUs in flavor f.
@@ -204,34 +203,40 @@ func TestQuotaThatAPlannedStartGivesBackIsUsedAtOnce(t *testing.T) {
 	w.want("loan=0", "next=0", "head~10")
 }
 
-// drawQuotas puts the queues of a world into cohorts, with quotas.
-func drawQuotas(t *rapid.T, w *world) {
-	names := []batch.CohortName{"", "all", "all", "team", "b"}
+// cohortNames are those that queues and cohorts of a drawn world may lie in.
+var cohortNames = []batch.CohortName{"", "all", "all", "team", "b"}
+
+// drawQuotaList draws the quotas of a queue or a cohort; nil: it has none.
+func drawQuotaList(t *rapid.T) batch.Quotas {
+	if rapid.IntRange(0, 3).Draw(t, "listed") == 0 {
+		return nil
+	}
 	limit := func(label string) batch.Limit {
 		if rapid.Bool().Draw(t, label+"?") {
 			return batch.Limit{}
 		}
 		return batch.LimitOf(batch.Amount(rapid.IntRange(0, 8).Draw(t, label)))
 	}
-	quotas := func() batch.Quotas {
-		if rapid.IntRange(0, 3).Draw(t, "listed") == 0 {
-			return nil
+	out := batch.Quotas{}
+	for _, f := range []batch.FlavorName{"f", "first"} {
+		nominal := batch.Amount(rapid.IntRange(0, 16).Draw(t, "nominal"))
+		if rapid.IntRange(0, 15).Draw(t, "huge") == 15 {
+			nominal = 1<<63 - 1
 		}
-		out := batch.Quotas{}
-		for _, f := range []batch.FlavorName{"f", "first"} {
-			out[f] = map[batch.ResourceName]batch.Quota{batch.ResourceGPU: {
-				Nominal: batch.Amount(rapid.IntRange(0, 16).Draw(t, "nominal")), Borrow: limit("borrow"), Lend: limit("lend"),
-			}}
-		}
-		return out
+		out[f] = map[batch.ResourceName]batch.Quota{batch.ResourceGPU: {Nominal: nominal, Borrow: limit("borrow"), Lend: limit("lend")}}
 	}
+	return out
+}
+
+// drawQuotas puts the queues of a world into cohorts, with quotas.
+func drawQuotas(t *rapid.T, w *world) {
 	w.step(batch.FlavorObserved{Flavor: batch.Flavor{Name: "f"}})
 	w.step(batch.FlavorObserved{Flavor: batch.Flavor{Name: "first", Selector: batch.LabelSelector{
 		All: []batch.Requirement{{Key: "host", Op: batch.OpIn, Values: []string{"n1"}}},
 	}}})
-	for _, c := range []batch.Cohort{{Name: "all"}, {Name: "team", Parent: rapid.SampledFrom(names).Draw(t, "parent")}, {Name: "b", Parent: "team"}} {
+	for _, c := range []batch.Cohort{{Name: "all"}, {Name: "team", Parent: rapid.SampledFrom(cohortNames).Draw(t, "parent")}, {Name: "b", Parent: "team"}} {
 		if c.Name == "all" || rapid.Bool().Draw(t, "cohort exists") {
-			c.Quotas = quotas()
+			c.Quotas = drawQuotaList(t)
 			w.step(batch.CohortObserved{Cohort: c})
 		}
 	}
@@ -241,7 +246,7 @@ func drawQuotas(t *rapid.T, w *world) {
 				q.Tier = 5
 			}
 			q.Flavors = rapid.SampledFrom([][]batch.FlavorName{{"f"}, {"first", "f"}, {"f", "first"}}).Draw(t, "flavors")
-			q.Cohort, q.Quotas = rapid.SampledFrom(names).Draw(t, "cohort"), quotas()
+			q.Cohort, q.Quotas = rapid.SampledFrom(cohortNames).Draw(t, "cohort"), drawQuotaList(t)
 		})
 	}
 }
@@ -253,8 +258,15 @@ func maybeQuotas(t *rapid.T, w *world) {
 	}
 }
 
-// reorganize edits, moves or deletes a cohort; some of it makes a circle.
+// reorganize edits, moves or deletes a cohort, or edits and moves a queue; some
+// of it makes a circle.
 func reorganize(t *rapid.T, w *world) {
+	if rapid.Bool().Draw(t, "a queue") {
+		w.editQueue(rapid.SampledFrom([]string{"main", "front"}).Draw(t, "edited"), func(q *batch.Queue) {
+			q.Cohort, q.Quotas = rapid.SampledFrom(cohortNames).Draw(t, "new cohort"), drawQuotaList(t)
+		})
+		return
+	}
 	name := rapid.SampledFrom([]batch.CohortName{"all", "team", "b"}).Draw(t, "reorganized")
 	if rapid.IntRange(0, 3).Draw(t, "dissolve") == 0 {
 		w.step(batch.CohortGone{Name: name})
@@ -264,48 +276,6 @@ func reorganize(t *rapid.T, w *world) {
 		Name: name, Parent: rapid.SampledFrom([]batch.CohortName{"", "all", "team", "b"}).Draw(t, "new parent"),
 		Quotas: gpus(batch.Amount(rapid.IntRange(0, 8).Draw(t, "new quota"))),
 	}})
-}
-
-// checkQuotas holds what a plan grants to the quotas at every level, at every
-// time at which something that it grants begins: a queue that takes more has
-// what it takes within its own, or within what can be borrowed. Use that was
-// there before may be beyond them.
-func checkQuotas(w *world, plan batch.Plan) {
-	snapshot := w.core.Snapshot()
-	tree := quota.New(snapshot.Queues, snapshot.Cohorts)
-	if tree == nil {
-		return
-	}
-	var running []quota.Charge
-	for i := range snapshot.Uses {
-		u := &snapshot.Uses[i]
-		if requeued(plan, u.By) || u.Over(w.now) {
-			continue
-		}
-		till := quota.Never
-		if end := u.End(w.now); !end.IsZero() {
-			till = quota.Time(end.Unix())
-		}
-		running = append(running, quota.Charge{Bill: tree.Bill(u.Queue, u.Flavor, u.Requests), Till: till})
-	}
-	ledger := quota.NewLedger(tree, quota.Time(w.now.Unix()), running)
-	grant := func(id batch.WorkloadID, a batch.Allocation) {
-		span := quota.Span{From: quota.Time(a.Start.Unix()), Till: quota.Never}
-		if !a.Deadline.IsZero() {
-			span.Till = quota.Time(a.Deadline.Unix())
-		}
-		bill := tree.Bill(a.Queue, a.Flavor, w.asksOf(id, a))
-		if r, refused := ledger.Refusal(bill, span); refused {
-			w.t.Fatalf("%s is granted during %v what its quota does not have: %+v", id, span, r)
-		}
-		ledger.Charge(bill, span)
-	}
-	for _, d := range plan.Start {
-		grant(d.ID, d.Allocation)
-	}
-	for _, d := range plan.Holds {
-		grant(d.ID, d.Allocation)
-	}
 }
 
 // asksOf is what an allocation takes in all.

@@ -149,7 +149,7 @@ func tallyOf(p *pass, fates []batch.Fate) tally {
 	t := tally{known: len(fates)}
 	members := 0
 	for i := range fates {
-		f := &fates[i]
+		f := p.asOfNow(&fates[i])
 		members = max(members, f.Members)
 		if f.Started || f.End != "" || p.begun[f.ID] {
 			t.begun++
@@ -168,6 +168,21 @@ func tallyOf(p *pass, fates []batch.Fate) tally {
 	}
 	t.all = t.known > 0 && t.known >= members
 	return t
+}
+
+// asOfNow is a fate with the end that this very plan has decided: the next one
+// would find it so.
+func (p *pass) asOfNow(f *batch.Fate) *batch.Fate {
+	if f.End != "" || len(p.plan.Finish) == 0 {
+		return f
+	}
+	at := slices.IndexFunc(p.plan.Finish, func(d batch.FinishDecision) bool { return d.ID == f.ID })
+	if at < 0 {
+		return f
+	}
+	is := *f
+	is.End = p.plan.Finish[at].End.State
+	return &is
 }
 
 func which(name string, f *batch.Fate) string {

@@ -144,8 +144,11 @@ func (p *pass) newHunt() *hunt {
 		}
 	}
 	for _, c := range p.order {
-		if c.placed() && c.starts(p) && c.queue.Preemption.LetsGo() && c.queue.Preemption.Exempt <= 0 {
-			h.spare(&victim{queue: c.queue, standing: c.standing()}, p.now.Add(time.Second))
+		if !c.placed() || !c.starts(p) || !c.queue.Preemption.LetsGo() {
+			continue
+		}
+		if till := p.freeAfterStart(p.now, c.queue, time.Time{}); !till.IsZero() {
+			h.spare(&victim{queue: c.queue, standing: c.standing()}, till)
 		}
 	}
 	if len(h.victims)+len(h.spared) == 0 {

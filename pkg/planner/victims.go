@@ -64,20 +64,28 @@ func (p *pass) newVictim(s *batch.Started) (v *victim, free time.Time) {
 	}
 	v.weight = p.weightOf(w)
 	v.price = p.priceOf(v)
-	free = w.Allocation.Start.Add(time.Second) // what starts now is nobody's victim now
-	if exempt := q.Preemption.Exempt; exempt > 0 {
-		ready := p.readySince(w)
-		switch {
-		case ready.IsZero() && p.Policy.StartTimeout <= 0:
-			return nil, time.Time{} // when its pods are ready it is looked at again
-		case ready.IsZero():
-			// A run that never becomes ready is not protected for ever: it counts
-			// as ready when it should have been.
-			ready = w.Allocation.Start.Add(p.Policy.StartTimeout)
-		}
-		free = ceil(ready.Add(exempt))
+	if free = p.freeAfterStart(w.Allocation.Start, q, p.readySince(w)); free.IsZero() {
+		return nil, free
 	}
 	return v, free
+}
+
+// freeAfterStart is from when on somebody may take the place of a run that
+// began at a time, and whose pods are ready since another; zero: nobody knows
+// yet. What starts now is nobody's victim now.
+func (p *pass) freeAfterStart(start time.Time, q *batch.Queue, ready time.Time) time.Time {
+	exempt := q.Preemption.Exempt
+	switch {
+	case exempt <= 0:
+		return start.Add(time.Second)
+	case ready.IsZero() && p.Policy.StartTimeout <= 0:
+		return time.Time{} // when its pods are ready it is looked at again
+	case ready.IsZero():
+		// A run that never becomes ready is not protected for ever: it counts
+		// as ready when it should have been.
+		ready = start.Add(p.Policy.StartTimeout)
+	}
+	return ceil(ready.Add(exempt))
 }
 
 // readySince is since when the pods of a run have been ready; zero: they were
