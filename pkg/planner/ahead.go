@@ -10,7 +10,7 @@ import "slices"
 // they are.
 func (p *pass) advanceAhead() {
 	first := slices.IndexFunc(p.order[:p.reached], func(c *contender) bool { return !c.started && c.isNew() })
-	if first < 0 || p.turns() != nil || !slices.ContainsFunc(p.order[:first], func(c *contender) bool { return !c.started && c.promise != 0 }) {
+	if first < 0 || p.turns() != nil || !slices.ContainsFunc(p.order[:first], func(c *contender) bool { return !c.started }) {
 		return // where nothing overtakes, nobody takes what another could use
 	}
 	p.ahead = true
