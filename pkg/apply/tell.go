@@ -49,7 +49,7 @@ func (a *Applier) tell(ctx context.Context, before, after *v1alpha1.QueuedWorklo
 	case d.evict != nil:
 		a.herald.tell(owner, evictedNews(d.evict.Eviction))
 	case d.stop != nil:
-		a.herald.tell(owner, news{corev1.EventTypeWarning, EventStopping, "Stop", stoppedNote(before, d.stop.At)})
+		a.herald.tell(owner, news{corev1.EventTypeWarning, EventStopping, "Stop", stoppedNote(before, *d.stop)})
 	case d.nominate != nil && d.nominate.Nomination != nil:
 		note := nominatedNote(*d.nominate.Nomination, a.names(ctx, d.nominate.Nomination.Victims))
 		a.herald.tell(owner, news{corev1.EventTypeNormal, EventPreempting, "Preempt", note})

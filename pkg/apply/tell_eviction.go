@@ -30,8 +30,11 @@ func evictedNews(e batch.Eviction) news {
 }
 
 // stoppedNote tells why the grace of a noticed workload is over.
-func stoppedNote(before *v1alpha1.QueuedWorkload, at time.Time) string {
-	if n := before.Status.Notice; n != nil && at.Before(n.Until.Time) {
+func stoppedNote(before *v1alpha1.QueuedWorkload, stop batch.StopDecision) string {
+	if stop.Lost != "" {
+		return fmt.Sprintf("node %s under it was lost; its pods are told to end", stop.Lost)
+	}
+	if n := before.Status.Notice; n != nil && stop.At.Before(n.Until.Time) {
 		return "all its pods have acknowledged the notice; they are told to end"
 	}
 	return "its grace is over; its pods are told to end"

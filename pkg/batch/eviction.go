@@ -20,6 +20,8 @@ const (
 	CauseCancelled Cause = "Cancelled"
 	// CauseDrained: an admin wants one of its nodes empty.
 	CauseDrained Cause = "Drained"
+	// CauseNodeLost: one of its nodes was not ready for too long, or was deleted.
+	CauseNodeLost Cause = "NodeLost"
 	// CauseWalltime is of a notice before the deadline, never of an eviction.
 	CauseWalltime Cause = "Walltime"
 )
@@ -50,7 +52,7 @@ func (n *Notice) Words() string {
 		return "its node is drained: " + n.By
 	case CauseWalltime:
 		return "its deadline comes near"
-	case CauseStartTimeout, CauseSuspended:
+	case CauseStartTimeout, CauseSuspended, CauseNodeLost:
 	}
 	return n.By
 }

@@ -13,11 +13,14 @@ type Node struct {
 	Taints   []Taint   // those with effect NoSchedule or NoExecute; a cordon is one
 	Capacity Resources // allocatable, ResourcePods included
 	Ready    bool
+	// NotReadySince is when it last turned from ready to not ready, as far as
+	// that is known; zero: it is ready.
+	NotReadySince time.Time
 }
 
 // Same says whether two nodes are the same.
 func (n *Node) Same(other *Node) bool {
-	return n.Name == other.Name && n.Ready == other.Ready && maps.Equal(n.Labels, other.Labels) &&
+	return n.Name == other.Name && n.Ready == other.Ready && n.NotReadySince.Equal(other.NotReadySince) && maps.Equal(n.Labels, other.Labels) &&
 		slices.Equal(n.Taints, other.Taints) && maps.Equal(n.Capacity, other.Capacity)
 }
 
@@ -54,6 +57,9 @@ type Pod struct {
 	Flavor FlavorName
 	// CheckpointedAt is when it last said that its work is saved; zero: never.
 	CheckpointedAt time.Time
+	// Run is the run that it was made for, the first being 1; 0: not known. A
+	// pod on a node that was lost outlives its run.
+	Run int `json:",omitempty"`
 }
 
 // Terminal says whether the pod has left its node's resources.

@@ -82,6 +82,11 @@ type Policy struct {
 	Depth        int           // waiting workloads that get a planned start
 	StartTimeout time.Duration // started pods must be bound by then
 
+	// NodeTimeout is how long a node may be not ready before it is lost: its
+	// work is taken back, and nobody is charged for what is left there.
+	// 0: DefaultNodeTimeout.
+	NodeTimeout time.Duration
+
 	// NoTierPreemption keeps higher tiers from pushing out lower ones.
 	NoTierPreemption bool
 	// Victims is which of the sets of victims that would do is taken.
@@ -99,6 +104,17 @@ type Policy struct {
 
 // DefaultWindow is how far ahead planned starts are shown.
 const DefaultWindow = 30 * 24 * time.Hour
+
+// DefaultNodeTimeout is how long a node may be not ready before it is lost.
+const DefaultNodeTimeout = time.Minute
+
+// NodeTimeoutOf is how long a node may be not ready before it is lost.
+func (p *Policy) NodeTimeoutOf() time.Duration {
+	if p.NodeTimeout > 0 {
+		return p.NodeTimeout
+	}
+	return DefaultNodeTimeout
+}
 
 // DefaultPolicy is what holds without a SchedulingPolicy.
 func DefaultPolicy() Policy {

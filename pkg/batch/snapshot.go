@@ -61,6 +61,10 @@ func (c Carried) Equal(Carried) bool { return true }
 type NodeView struct {
 	Node    *Node
 	Charges []Charge // by workload, then pod
+	// Lost says that the node was not ready for too long; LostAt is when it is
+	// lost if it does not become ready, zero where it is ready or lost.
+	Lost   bool
+	LostAt time.Time
 }
 
 // Charge is what something takes of a node.
@@ -76,6 +80,9 @@ type Charge struct {
 	// Exact says that it ends at Until whatever is seen; otherwise it may
 	// run over.
 	Exact bool
+	// Left says that it is what an earlier run of the workload has left: it goes
+	// by itself, whatever the workload does.
+	Left bool
 }
 
 // overrunStep is by how much the expected end of what should have ended
@@ -124,11 +131,16 @@ type Started struct {
 	Workload *Workload
 	Owner    *Owner // nil: not seen yet
 	// Live are its pods on nodes that are not terminal, those being deleted
-	// included; Ready and Succeeded count pods in these phases.
+	// included; Ready and Succeeded count pods in these phases. What is left on
+	// a node that is lost, and what is left of an earlier run, is neither live
+	// nor ready: nobody waits for it.
 	Live, Ready, Succeeded int
 	// Gone is when the last pod that was removed by force is really gone;
 	// zero: none was.
 	Gone time.Time
+	// Lost is the first by name of the nodes under it that are lost; empty: none
+	// is.
+	Lost NodeName
 	// Released says that the owner was released for this allocation or has
 	// live pods, Suspended that it was suspended after that by somebody else.
 	Released, Suspended bool

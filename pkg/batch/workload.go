@@ -129,6 +129,8 @@ const (
 	Requeued  EndState = "Requeued" // of a run only
 	// Preempted: it was evicted for another and may not wait again.
 	Preempted EndState = "Preempted"
+	// NodeFailed: one of its nodes was lost, and it may not wait again.
+	NodeFailed EndState = "NodeFailed"
 )
 
 // End is the end of a workload.

@@ -149,5 +149,5 @@ func EndedByUs(qw *v1alpha1.QueuedWorkload) bool {
 	if c == nil || c.Status != metav1.ConditionTrue {
 		return false
 	}
-	return c.Reason == string(batch.Preempted) || c.Reason == string(batch.Cancelled)
+	return c.Reason == string(batch.Preempted) || c.Reason == string(batch.Cancelled) || c.Reason == string(batch.NodeFailed)
 }

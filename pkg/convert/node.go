@@ -2,6 +2,7 @@ package convert
 
 import (
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -15,8 +16,8 @@ func Node(node *corev1.Node) batch.Node {
 		Name:     batch.NodeName(node.Name),
 		Labels:   node.Labels,
 		Capacity: Resources(node.Status.Allocatable),
-		Ready:    ready(node),
 	}
+	out.Ready, out.NotReadySince = heartbeat(node)
 	for _, taint := range node.Spec.Taints {
 		if taint.Effect == corev1.TaintEffectNoSchedule || taint.Effect == corev1.TaintEffectNoExecute {
 			out.Taints = append(out.Taints, batch.Taint{Key: taint.Key, Value: taint.Value, Effect: string(taint.Effect)})
@@ -29,11 +30,17 @@ func Node(node *corev1.Node) batch.Node {
 	return out
 }
 
-func ready(node *corev1.Node) bool {
+// heartbeat is whether a node is ready, and since when it is not. One that has
+// never said anything is not ready since it was made.
+func heartbeat(node *corev1.Node) (ready bool, notSince time.Time) {
 	for _, condition := range node.Status.Conditions {
-		if condition.Type == corev1.NodeReady {
-			return condition.Status == corev1.ConditionTrue
+		if condition.Type != corev1.NodeReady {
+			continue
 		}
+		if condition.Status == corev1.ConditionTrue {
+			return true, time.Time{}
+		}
+		return false, condition.LastTransitionTime.UTC()
 	}
-	return false
+	return false, node.CreationTimestamp.UTC()
 }

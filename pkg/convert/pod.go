@@ -35,6 +35,9 @@ func Pod(pod *corev1.Pod) batch.Pod {
 	if at, err := time.Parse(time.RFC3339, pod.Annotations[v1alpha1.CheckpointedAtAnnotation]); err == nil {
 		out.CheckpointedAt = at.UTC()
 	}
+	if out.Workload != "" && !OwnWorkload(pod) {
+		out.Run = runOf(pod)
+	}
 	if out.Phase == batch.PodWaiting {
 		out.Held = heldBy(pod)
 	}
@@ -43,6 +46,16 @@ func Pod(pod *corev1.Pod) batch.Pod {
 		out.Flavor = batch.FlavorName(pod.Annotations[FlavorAnnotation])
 	}
 	return out
+}
+
+// runOf is the run that a pod was made for, the first being 1; 0: it does not
+// say.
+func runOf(pod *corev1.Pod) int {
+	before, err := strconv.Atoi(pod.Annotations[v1alpha1.RestartCountAnnotation])
+	if err != nil || before < 0 {
+		return 0
+	}
+	return before + 1
 }
 
 // PodWorkload is the workload that a pod belongs to; empty if it is none of

@@ -136,6 +136,13 @@ func Policy(policy *v1alpha1.SchedulingPolicy) (batch.Policy, error) {
 		out.NoTierPreemption = preemption.Tiers == v1alpha1.PreemptionDisabled
 		out.Victims = batch.VictimOrder(preemption.Victims)
 	}
+	if failure := policy.Spec.NodeFailure; failure != nil {
+		after, err := duration("spec.nodeFailure.timeout", failure.Timeout)
+		if err != nil {
+			return out, err
+		}
+		out.NodeTimeout = time.Duration(after)
+	}
 	delay, err := duration("spec.requeueDelay", policy.Spec.RequeueDelay)
 	if err != nil {
 		return out, err

@@ -32,9 +32,10 @@ func New() *Core { return &Core{state: state.New()} }
 // Step takes in one event.
 func (c *Core) Step(e batch.Event) { c.state.Step(e) }
 
-// Plan decides what should happen at a time. It changes nothing: a plan counts
-// from the PlanIssued event on.
+// Plan decides what should happen at a time. It changes nothing but the time
+// that is known: a plan counts from the PlanIssued event on.
 func (c *Core) Plan(now time.Time) batch.Plan {
+	c.state.Elapse(now)
 	plan := planner.Plan(c.state.Snapshot(), now)
 	for i := range plan.Wait {
 		v := &plan.Wait[i].Verdict

@@ -299,7 +299,7 @@ func TestLostNodeMovesWhatWasPlannedThere(t *testing.T) {
 	w.until(1)
 	w.want("p~30")
 	w.node("n1", 8, func(n *batch.Node) { n.Ready = false })
-	w.until(2)
+	w.until(1)
 	w.want("p~60")
 	if diff := cmp.Diff([]string{"p: node n1 is not ready"}, w.moved); diff != "" {
 		t.Error(diff)

@@ -185,7 +185,7 @@ func grants(w *world, plan batch.Plan) map[batch.NodeName][]busy {
 	for _, view := range snapshot.Nodes {
 		for i := range view.Charges {
 			c := &view.Charges[i]
-			if requeued(plan, c.By) {
+			if requeued(plan, c.By) && !c.Left {
 				continue
 			}
 			ends := *c

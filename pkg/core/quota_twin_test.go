@@ -184,7 +184,7 @@ func runningTakes(w *world, plan batch.Plan) (all []take) {
 	snapshot := w.core.Snapshot()
 	for i := range snapshot.Uses {
 		u := snapshot.Uses[i]
-		if requeued(plan, u.By) || u.Over(w.now) {
+		if requeued(plan, u.By) && !u.Left || u.Over(w.now) {
 			continue
 		}
 		for _, d := range plan.Evict {

@@ -36,6 +36,8 @@ type world struct {
 	yields bool
 	// refuse says whether the API server refuses to write a start.
 	refuse func(batch.StartDecision) bool
+	// remnants are what is left of runs that were stopped.
+	remnants []remnant
 }
 
 // tb is what testing and rapid have in common.
@@ -65,8 +67,13 @@ type job struct {
 	starts   int
 	restarts int
 	evicted  batch.Cause
-	live     bool      // its pods are there
-	leaves   time.Time // its pods are gone then; zero: nobody has told them to
+	live     bool // its pods are there, and nobody has told them to end
+}
+
+// remnant is the pods of a run that were told to end.
+type remnant struct {
+	at   time.Time // gone then
+	pods []batch.PodUID
 }
 
 func newWorld(t tb) *world {
@@ -182,6 +189,11 @@ func (w *world) until(minute int) {
 
 func (w *world) next() time.Time {
 	next := w.core.Plan(w.now).Wake
+	for _, r := range w.remnants {
+		if next.IsZero() || r.at.Before(next) {
+			next = r.at
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(w.jobs)) {
 		if end := w.jobs[name].due(); end.After(w.now) && (next.IsZero() || end.Before(next)) {
 			next = end
@@ -192,9 +204,6 @@ func (w *world) next() time.Time {
 
 // due is when the job ends by itself; zero: not while nothing happens.
 func (j *job) due() time.Time {
-	if !j.leaves.IsZero() {
-		return j.leaves
-	}
 	minutes := j.runs
 	if minutes == 0 {
 		minutes = j.walltime
@@ -208,13 +217,18 @@ func (j *job) due() time.Time {
 func (w *world) endDue() {
 	for _, name := range slices.Sorted(maps.Keys(w.jobs)) {
 		if j := w.jobs[name]; j.live && !j.due().IsZero() && !j.due().After(w.now) {
-			if j.leaves.IsZero() {
-				w.end(name)
-			} else {
-				w.leave(j)
-			}
+			w.end(name)
 		}
 	}
+	still := w.remnants[:0]
+	for _, r := range w.remnants {
+		if r.at.After(w.now) {
+			still = append(still, r)
+		} else {
+			w.leave(r)
+		}
+	}
+	w.remnants = still
 }
 
 // end lets a running job end now.
@@ -240,7 +254,7 @@ func (w *world) pod(j *job, i int, host string, phase batch.PodPhase) batch.Pod 
 	return batch.Pod{
 		UID:  batch.PodUID(fmt.Sprintf("%s-%d-%d", j.name, j.restarts, i)),
 		Name: fmt.Sprintf("ns/%s-%d", j.name, i), Workload: id(j.name),
-		Node: batch.NodeName(host), Requests: sets[set].Requests, Phase: phase,
+		Node: batch.NodeName(host), Requests: sets[set].Requests, Phase: phase, Run: j.restarts + 1,
 	}
 }
 
@@ -359,16 +373,21 @@ func (w *world) stop(id batch.WorkloadID) {
 	if w.lingers != nil {
 		minutes = w.lingers(id)
 	}
-	if j.leaves = w.now.Add(time.Duration(minutes) * time.Minute); minutes == 0 {
-		w.leave(j)
+	r := remnant{at: w.now.Add(time.Duration(minutes) * time.Minute)}
+	for i, host := range j.hosts {
+		r.pods = append(r.pods, w.pod(j, i, host, batch.PodReady).UID)
+	}
+	if j.live = false; minutes == 0 {
+		w.leave(r)
+	} else {
+		w.remnants = append(w.remnants, r)
 	}
 }
 
 // leave takes the pods of a run away.
-func (w *world) leave(j *job) {
-	j.live, j.leaves = false, time.Time{}
-	for i, host := range j.hosts {
-		w.step(batch.PodGone{UID: w.pod(j, i, host, batch.PodReady).UID})
+func (w *world) leave(r remnant) {
+	for _, uid := range r.pods {
+		w.step(batch.PodGone{UID: uid})
 	}
 }
 

@@ -125,7 +125,7 @@ func (p *pass) paid() []quota.Charge {
 	charges := make([]quota.Charge, 0, len(p.Uses))
 	for i := range p.Uses {
 		u := &p.Uses[i]
-		if u.Over(p.now) || p.leaving[u.By] {
+		if !p.sits(&u.Charge) {
 			continue
 		}
 		if bill := p.tree.Bill(u.Queue, u.Flavor, u.Requests); !bill.Free() {
@@ -138,7 +138,7 @@ func (p *pass) paid() []quota.Charge {
 // endOf is when a charge is expected to end.
 func (p *pass) endOf(c *batch.Charge) timeline.Time {
 	end := c.End(p.now)
-	if until, evicted := p.evicting[c.By]; evicted {
+	if until, evicted := p.evicting[c.By]; evicted && !c.Left {
 		soon := batch.Charge{Until: until}
 		end = soon.End(p.now)
 	}

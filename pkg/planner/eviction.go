@@ -20,11 +20,11 @@ import (
 func (p *pass) retire(s *batch.Started) (again bool) {
 	e := s.Workload.Eviction
 	if e.Stopped.IsZero() {
-		if s.Live > 0 && !s.Acknowledged && p.now.Before(e.Until) {
+		if s.Live > 0 && !s.Acknowledged && s.Lost == "" && p.now.Before(e.Until) {
 			p.wake(ceil(e.Until))
 			return false
 		}
-		p.plan.Stop = append(p.plan.Stop, batch.StopDecision{ID: s.Workload.ID, At: p.now})
+		p.plan.Stop = append(p.plan.Stop, batch.StopDecision{ID: s.Workload.ID, At: p.now, Lost: s.Lost})
 	}
 	if s.Live > 0 || s.Gone.After(p.now) {
 		p.wake(s.Gone)
@@ -61,7 +61,7 @@ func (p *pass) delayOf(w *batch.Workload, cause batch.Cause) time.Duration {
 		return requeueDelay << min(w.Restarts, requeueDoublingMax)
 	case batch.CausePreempted, batch.CauseReclaimed:
 		return p.Policy.RequeueDelay
-	case batch.CauseSuspended, batch.CauseCancelled, batch.CauseDrained, batch.CauseWalltime:
+	case batch.CauseSuspended, batch.CauseCancelled, batch.CauseDrained, batch.CauseNodeLost, batch.CauseWalltime:
 	}
 	return 0
 }
@@ -117,8 +117,8 @@ func (p *pass) outgoing() map[batch.WorkloadID]time.Time {
 // givesWay says whether a charge is of work that gives back what it holds: it
 // is taken back, or its record is gone and its last pods are ending.
 func (p *pass) givesWay(c *batch.Charge) bool {
-	if c.By == "" {
-		return false
+	if c.By == "" || c.Left {
+		return c.Left
 	}
 	if p.giving == nil {
 		p.giving, p.running = p.outgoing(), map[batch.WorkloadID]*batch.Started{}
@@ -177,7 +177,7 @@ func (p *pass) giftsOfQuota() (gifts []quota.Charge) {
 }
 
 // sits says whether a charge takes anything of its node in this plan.
-func (p *pass) sits(c *batch.Charge) bool { return !c.Over(p.now) && !p.leaving[c.By] }
+func (p *pass) sits(c *batch.Charge) bool { return !c.Over(p.now) && (c.Left || !p.leaving[c.By]) }
 
 // takes is what a charge takes of its node.
 func (f *fleet) takes(c *batch.Charge) batch.Vector {

@@ -120,7 +120,9 @@ func newFleet(p *pass) *fleet {
 			f.uncertain.Has(i) || p.carried.uncertain.Has(i) {
 			f.charge(p, i)
 		}
-		first = min(first, f.ends[i])
+		if !view.Lost {
+			first = min(first, f.ends[i]) // of a lost one no end is of use
+		}
 	}
 	if first != timeline.Never {
 		f.firstEnd = timeOf(first)

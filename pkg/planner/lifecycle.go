@@ -33,6 +33,7 @@ func (p *pass) expire() {
 		}
 	}
 	p.carryOn()
+	p.wakeAtLosses()
 	again := false
 	for _, s := range p.Started {
 		if s.Owner != nil && s.Owner.End != nil {
@@ -64,6 +65,10 @@ func (p *pass) finish(w *batch.Workload, owner *batch.Owner) {
 
 // watch looks after a run that is not being taken back.
 func (p *pass) watch(s *batch.Started) {
+	if e := p.loss(s); e != nil {
+		p.evict(s, *e)
+		return
+	}
 	if e, taken := p.taken[s.Workload.ID]; taken {
 		p.evict(s, e)
 		return

@@ -81,7 +81,7 @@ func (p *pass) quotaOverrun(c *contender) *batch.Charge {
 	}
 	for i := range p.Uses {
 		u := &p.Uses[i]
-		if !u.Overdue(p.now) || p.leaving[u.By] {
+		if !u.Overdue(p.now) || !p.sits(&u.Charge) {
 			continue
 		}
 		bill := p.tree.Bill(u.Queue, u.Flavor, u.Requests)

@@ -9,12 +9,11 @@ import (
 // not have, with what is missing. When a behaviour comes, its line goes.
 func absentFields() map[string]string {
 	absent := map[string]string{
-		"spec.jobs[].account":    "accounts (account)",
-		"spec.jobs[].qos":        "service classes (qos)",
-		"spec.jobs[].nice":       "multifactor priority (nice)",
-		"spec.jobs[].topology":   "topology (topology)",
-		"spec.jobs[].onNodeLoss": "node failures (onNodeLoss)",
-		"spec.events[].set.qos":  "service classes (qos)",
+		"spec.jobs[].account":   "accounts (account)",
+		"spec.jobs[].qos":       "service classes (qos)",
+		"spec.jobs[].nice":      "multifactor priority (nice)",
+		"spec.jobs[].topology":  "topology (topology)",
+		"spec.events[].set.qos": "service classes (qos)",
 	}
 	absent["spec.jobs[].podSets[].topology"] = absent["spec.jobs[].topology"]
 	for field, what := range map[string]string{ //order:any each sets its own entry

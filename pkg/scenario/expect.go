@@ -36,7 +36,7 @@ const (
 )
 
 func states() []string {
-	return []string{string(batch.Completed), string(batch.Failed), string(batch.Timeout), string(batch.Cancelled), string(batch.Preempted), StatePending, StateRunning}
+	return []string{string(batch.Completed), string(batch.Failed), string(batch.Timeout), string(batch.Cancelled), string(batch.Preempted), string(batch.NodeFailed), StatePending, StateRunning}
 }
 
 func reasons() []batch.Reason {
@@ -171,7 +171,7 @@ func (l *loader) ofJob(out *Expectation, in *v1alpha1.Expectation) {
 // ofEviction is what is expected of the evictions of a job.
 func (l *loader) ofEviction(out *Expectation, in *v1alpha1.Expectation) {
 	out.Lost = l.moment(out.Path+".lost", in.Lost)
-	out.Cause = batch.Cause(l.oneOf(out.Path+".cause", in.Cause, []string{string(batch.CausePreempted), string(batch.CauseReclaimed)}))
+	out.Cause = batch.Cause(l.oneOf(out.Path+".cause", in.Cause, []string{string(batch.CausePreempted), string(batch.CauseReclaimed), string(batch.CauseNodeLost)}))
 	if in.By != "" {
 		out.By = l.jobNamed(out.Path+".by", in.By)
 	}
@@ -201,7 +201,7 @@ func (l *loader) oneOf(path, word string, words []string) string {
 // laterWords are words of the format that this version can never show.
 func laterWords() map[string]string {
 	return map[string]string{
-		"NodeFailed": "node failures", "NodeLost": "node failures", "Drained": "drains", "Walltime": "notices before the deadline",
+		"Drained": "drains", "Walltime": "notices before the deadline",
 		"UserLimit": "limits", "AccountLimit": "limits", "QoSLimit": "limits",
 		"BudgetExceeded": "budgets", "Reservation": "reservations",
 	}

@@ -47,6 +47,7 @@ func (l *loader) job(path string, j *v1alpha1.Job) {
 	}
 	l.behaviour(path, j, &out)
 	l.exclusive(path, j, &out)
+	l.onNodeLoss(path, j)
 	if j.Array != nil {
 		l.array(path+".array", j, out)
 		return
@@ -171,6 +172,17 @@ func (l *loader) exclusive(path string, j *v1alpha1.Job, out *Job) {
 		l.wrong(path+".exclusive", "%s", NotBuilt("nodes for one user (exclusive: User)"))
 	default:
 		l.wrong(path+".exclusive", "%q is not one of None, Workload, User", j.Exclusive)
+	}
+}
+
+// onNodeLoss is what becomes of a job that loses a node.
+func (l *loader) onNodeLoss(path string, j *v1alpha1.Job) {
+	switch j.OnNodeLoss {
+	case "", "Requeue":
+	case "Replace":
+		l.wrong(path+".onNodeLoss", "%s", NotBuilt("the replacement of lost pods (Replace)"))
+	default:
+		l.wrong(path+".onNodeLoss", "%q is not one of Requeue, Replace", j.OnNodeLoss)
 	}
 }
 

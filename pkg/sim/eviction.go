@@ -12,6 +12,9 @@ func (w *world) evict(d batch.EvictDecision) {
 	j := w.jobs[d.ID]
 	e := d.Eviction
 	j.workload.Eviction = &e
+	if e.Cause == batch.CauseNodeLost {
+		w.disturbed = w.now
+	}
 	j.evictions++
 	j.notices, j.cause, j.by = append(j.notices, w.now), e.Cause, e.For
 	w.meter.evictions++
@@ -57,7 +60,7 @@ func (j *job) exitsAfter(grace time.Duration) time.Duration {
 // leave is the end of an evicted run: its pods are gone.
 func (w *world) leave(j *job) {
 	e := j.workload.Eviction
-	kept := j.keeps(e, w.now)
+	kept := j.keeps(e, w.lastSign(j))
 	lost := w.now - j.started - (kept - j.kept)
 	j.lost += lost
 	j.kept = kept
@@ -74,7 +77,7 @@ func (j *job) keeps(e *batch.Eviction, end time.Duration) time.Duration {
 	if saves == nil {
 		return 0
 	}
-	if j.savesAtNotice(e.Until.Sub(e.Time)) {
+	if e.Cause != batch.CauseNodeLost && j.savesAtNotice(e.Until.Sub(e.Time)) {
 		return j.progress(j.notices[len(j.notices)-1])
 	}
 	if saves.Every <= 0 {

@@ -60,17 +60,13 @@ func (w *world) changeNode(c *scenario.NodeChange) {
 	switch {
 	case c.Delete:
 		change = "deleted"
-		w.loses(n, "is deleted")
 		delete(w.nodes, c.Name)
 		w.meter.capacity(n.Capacity, -1)
 		w.step(batch.NodeGone{Name: c.Name})
+		w.clear(n)
 	case c.Ready != nil:
 		change = word(*c.Ready, "ready", "notReady")
-		if !*c.Ready {
-			w.loses(n, "is not ready")
-		}
-		n.Ready = *c.Ready
-		w.step(batch.NodeObserved{Node: n.seen()})
+		w.setReady(n, *c.Ready)
 	default:
 		change = word(*c.Unschedulable, "cordoned", "uncordoned")
 		n.cordoned = *c.Unschedulable
@@ -85,13 +81,6 @@ func word(is bool, yes, no string) string {
 		return yes
 	}
 	return no
-}
-
-// loses refuses the loss of a node under running work.
-func (w *world) loses(n *node, how string) {
-	if n.pods > 0 {
-		w.refuse("node %s %s with %d pods on it: %s", n.Name, how, n.pods, scenario.NotBuilt("node failures under running work"))
-	}
 }
 
 // edit plays what a job's author does to it.

@@ -19,8 +19,9 @@ type job struct {
 	deleted  bool // by its author
 	ended    bool
 
-	started time.Duration // of this run
-	kept    time.Duration // progress of earlier runs that it goes on from
+	started time.Duration  // of this run
+	kept    time.Duration  // progress of earlier runs that it goes on from
+	late    batch.EndState // how it has ended, which a node that is not ready keeps from being seen; empty: it has not
 	history
 }
 
@@ -77,7 +78,7 @@ func (w *world) start(d batch.StartDecision) {
 	j.workload.Promise, j.workload.RequeueAfter, j.workload.PodsReady, j.workload.LastVerdict = time.Time{}, time.Time{}, nil, nil
 	j.workload.Nomination, j.workload.ReadySince = nil, time.Time{}
 	j.owner = batch.Owner{Started: true, Run: d.Run}
-	j.started, j.state = w.now, scenario.StateRunning
+	j.started, j.state, j.late = w.now, scenario.StateRunning, ""
 	j.starts++
 	if j.starts == 1 {
 		j.first, j.firstStart = &d.Allocation, w.now
@@ -90,7 +91,7 @@ func (w *world) start(d batch.StartDecision) {
 	if at, state, ends := w.endOf(j); ends {
 		w.agenda.add(at, causeEnd, func() {
 			if j.starts == run && j.runs() {
-				w.end(j, state)
+				w.mayEnd(j, state)
 			}
 		})
 	}
@@ -110,7 +111,7 @@ func (w *world) makePods(j *job) {
 			pod := batch.Pod{
 				UID: batch.PodUID(name), Name: name, Workload: j.workload.ID, Node: host,
 				Requests: requests, Phase: batch.PodReady,
-				Queue: j.workload.Allocation.Queue, Flavor: j.workload.Allocation.Flavor,
+				Queue: j.workload.Allocation.Queue, Flavor: j.workload.Allocation.Flavor, Run: j.workload.Restarts + 1,
 			}
 			j.pods = append(j.pods, pod)
 			w.occupy(j, &pod, 1)
@@ -121,9 +122,10 @@ func (w *world) makePods(j *job) {
 
 // occupy counts a pod on its node, or no longer.
 func (w *world) occupy(j *job, pod *batch.Pod, n int) {
+	w.meter.charge(j.workload.Allocation.Queue, pod.Requests, n)
 	on, ok := w.nodes[pod.Node]
 	if !ok {
-		return
+		return // it was deleted under the pod
 	}
 	on.pods += n
 	if on.jobs[j] += n; on.jobs[j] == 0 {
@@ -133,7 +135,6 @@ func (w *world) occupy(j *job, pod *batch.Pod, n int) {
 		on.used[name] += amount * batch.Amount(n)
 	}
 	w.checkNode(on)
-	w.meter.charge(j.workload.Allocation.Queue, pod.Requests, n)
 }
 
 // endOf is when and how a run that begins now ends, if nobody stops it.
@@ -183,6 +184,9 @@ func (w *world) end(j *job, state batch.EndState) {
 	for i := range j.pods {
 		pod := &j.pods[i]
 		w.occupy(j, pod, -1)
+		if w.strand(pod) {
+			continue
+		}
 		pod.Phase = phase
 		if j.spec.FromTrace {
 			w.step(batch.PodGone{UID: pod.UID})
@@ -247,7 +251,9 @@ func (w *world) cancel(j *job) {
 func (w *world) dropPods(j *job) {
 	for i := range j.pods {
 		w.occupy(j, &j.pods[i], -1)
-		w.step(batch.PodGone{UID: j.pods[i].UID})
+		if !w.strand(&j.pods[i]) {
+			w.step(batch.PodGone{UID: j.pods[i].UID})
+		}
 	}
 	j.pods = nil
 }

@@ -201,15 +201,12 @@ func TestABreachFailsTheRun(t *testing.T) {
 
 func TestWhatCannotBePlayedIsRefusedWhileItIsPlayed(t *testing.T) {
 	t.Parallel()
-	down := false
 	longer := batch.Walltime(2 * time.Hour)
 	for _, test := range []struct {
 		name  string
 		event scenario.Event
 		want  string
 	}{
-		{"a node is lost under running work", scenario.Event{Node: &scenario.NodeChange{Name: "n0", Ready: &down}}, "node n0 is not ready with 1 pods on it"},
-		{"a node is deleted under running work", scenario.Event{Node: &scenario.NodeChange{Name: "n0", Delete: true}}, "node n0 is deleted with 1 pods on it"},
 		{"the walltime of running work is edited", scenario.Event{Set: &scenario.Edit{Job: "default/a", Walltime: &longer}}, "job default/a runs"},
 		{"a job is edited that was not submitted", scenario.Event{Hold: "default/late"}, "job default/late cannot be edited"},
 	} {

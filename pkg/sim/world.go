@@ -49,6 +49,7 @@ type node struct {
 	used     batch.Resources
 	pods     int
 	jobs     map[*job]int // pods by job
+	wrecks   []batch.Pod  // left there by runs that were taken back while it was not ready
 }
 
 func newWorld(file *scenario.File, options Options) *world {
@@ -178,6 +179,7 @@ func (w *world) restart() {
 			w.step(batch.PodObserved{Pod: p})
 		}
 	}
+	w.findWrecks()
 	for _, key := range slices.Sorted(maps.Keys(w.objects)) {
 		w.step(w.objects[key].Seen)
 	}
@@ -188,6 +190,7 @@ func (w *world) restart() {
 			w.step(batch.WorkloadObserved{Workload: j.workload})
 		}
 	}
+	w.missNodes(ids)
 }
 
 func namespaceSeen(name string) batch.NamespaceObserved {

@@ -31,7 +31,7 @@ func (s *State) recharge(r *record) {
 }
 
 func sameCharge(a, b batch.Charge) bool {
-	return a.By == b.By && a.Name == b.Name && a.Exact == b.Exact && a.Until.Equal(b.Until) && a.Requests.Equal(b.Requests)
+	return a.By == b.By && a.Name == b.Name && a.Exact == b.Exact && a.Left == b.Left && a.Until.Equal(b.Until) && a.Requests.Equal(b.Requests)
 }
 
 // takes is what the workload takes of each node.
@@ -48,9 +48,19 @@ func (r *record) takes() map[batch.NodeName][]batch.Charge {
 		live = r.chargePlaces(charges, live)
 	}
 	for _, p := range live {
-		charges[p.Node] = append(charges[p.Node], p.charge(r.podsEnd()))
+		charges[p.Node] = append(charges[p.Node], r.chargeOf(p))
 	}
 	return charges
+}
+
+// chargeOf is what a pod takes that counts by itself.
+func (r *record) chargeOf(p *pod) batch.Charge {
+	if r.outlived(p) {
+		c := p.charge(batch.AnyMoment())
+		c.Left = true
+		return c
+	}
+	return p.charge(r.podsEnd())
 }
 
 // holdsPlaces says whether empty places of the allocation are kept.
@@ -162,7 +172,8 @@ func (r *record) chargePlaces(charges map[batch.NodeName][]batch.Charge, live []
 
 // seatPods gives the live pods to the places on their nodes: to the pod set
 // that asks for the same, else to any with a place left there. Pods whose
-// object is gone take none: their place is open for the next pod.
+// object is gone take none, and pods of an earlier run neither: their place is
+// open for the next pod.
 func (r *record) seatPods(live []*pod) (sets []seated, rest []*pod) {
 	w := r.workload
 	places := make([]map[batch.NodeName]int, len(w.Allocation.PodSets))
@@ -187,7 +198,7 @@ func (r *record) seatPods(live []*pod) (sets []seated, rest []*pod) {
 	var others []*pod
 	for _, p := range live {
 		switch {
-		case p.ghost:
+		case p.ghost, r.outlived(p):
 			rest = append(rest, p)
 		case !seat(p, true):
 			others = append(others, p)

@@ -160,15 +160,16 @@ func (r *record) fate(name batch.DependencyName) batch.Fate {
 func (s *State) markLiving(fates []batch.Fate) {
 	for i := range fates {
 		if r, known := s.ending[fates[i].ID]; known {
-			fates[i].Living = r.living()
+			fates[i].Living = s.living(r)
 		}
 	}
 }
 
-// living says whether a pod of the workload is on a node and not terminal.
-func (r *record) living() bool {
+// living says whether a pod of the workload is on a node and not terminal. One
+// on a node that is lost is not waited for: nobody knows whether it ever ends.
+func (s *State) living(r *record) bool {
 	for _, p := range r.pods { //order:any one is enough
-		if !p.ghost && p.live() {
+		if !p.ghost && p.live() && !s.lost(p.Node) {
 			return true
 		}
 	}

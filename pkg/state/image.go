@@ -18,6 +18,7 @@ type Image struct {
 	Flavors     []batch.Flavor
 	Namespaces  []NamespaceImage
 	Nodes       []batch.Node
+	GoneNodes   []batch.NodeName `json:",omitempty"` // deleted, with work on them
 	Pods        []PodImage
 	Records     []RecordImage
 	Held        []batch.WorkloadID // those with a placement of a planned start
@@ -71,6 +72,8 @@ func (s *State) Image() Image {
 	for _, name := range slices.Sorted(maps.Keys(s.nodes)) {
 		if n := s.nodes[name]; n.node != nil {
 			out.Nodes = append(out.Nodes, *n.node)
+		} else if n.gone {
+			out.GoneNodes = append(out.GoneNodes, name)
 		}
 	}
 	for _, uid := range slices.Sorted(maps.Keys(s.pods)) {
@@ -139,6 +142,11 @@ func Restore(image Image) *State {
 	}
 	for _, is := range image.Pods {
 		s.restorePod(is)
+	}
+	for _, name := range image.GoneNodes {
+		n := s.node(name)
+		n.gone = true
+		s.noteAbsence(n)
 	}
 	s.held = slices.Clone(image.Held)
 	for _, is := range image.Gone {

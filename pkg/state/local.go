@@ -12,7 +12,7 @@ func (s *State) LocalSummaries() map[batch.LocalQueueName]batch.QueueSummary {
 	}
 	for _, r := range s.records { //order:any sums
 		w := r.workload
-		if w == nil || w.Finished != nil && len(r.charges) == 0 {
+		if w == nil || w.Finished != nil && !s.takesAny(r) {
 			continue
 		}
 		sum := sums[w.LocalQueue]

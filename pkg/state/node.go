@@ -14,6 +14,8 @@ type node struct {
 	node    *batch.Node // nil: not seen, or gone
 	charges map[string][]batch.Charge
 	view    *batch.NodeView
+	gone    bool // it was deleted; else a node that was not seen proves nothing
+	lost    bool // see State.Elapse
 }
 
 // pod is a pod that holds something, or did.
@@ -46,6 +48,7 @@ func (s *State) node(name batch.NodeName) *node {
 
 func (s *State) observeNode(seen batch.Node) {
 	n := s.node(seen.Name)
+	seen.NotReadySince = n.notReadySince(&seen)
 	if n.node != nil && n.node.Same(&seen) {
 		return // what is known of the nodes holds, as long as they are the same
 	}
@@ -53,17 +56,20 @@ func (s *State) observeNode(seen batch.Node) {
 	if !sized(n.node, &seen) {
 		s.capacity = nil
 	}
-	n.node = &seen
+	n.node, n.gone = &seen, false
 	s.dirtyNodes[seen.Name] = n
+	s.noteAbsence(n)
 }
 
 func (s *State) dropNode(name batch.NodeName) {
+	s.settle() // whether work is on it counts
 	n, ok := s.nodes[name]
 	if !ok {
 		return
 	}
-	n.node, n.view = nil, nil
+	n.node, n.view, n.gone = nil, nil, true
 	s.nodesChanged, s.capacity = true, nil
+	s.noteAbsence(n)
 	s.forgetNode(n)
 }
 
@@ -71,6 +77,7 @@ func (s *State) dropNode(name batch.NodeName) {
 func (s *State) forgetNode(n *node) {
 	if n.node == nil && len(n.charges) == 0 {
 		delete(s.nodes, n.name)
+		delete(s.absent, n.name)
 		delete(s.dirtyNodes, n.name)
 	}
 }
@@ -176,7 +183,10 @@ func (s *State) refreshViews() []*batch.NodeView {
 		if n.node == nil {
 			continue
 		}
-		view := &batch.NodeView{Node: n.node}
+		view := &batch.NodeView{Node: n.node, Lost: n.lost}
+		if !n.node.Ready && !n.lost {
+			view.LostAt = n.node.NotReadySince.Add(s.policy.NodeTimeoutOf())
+		}
 		for _, key := range slices.Sorted(maps.Keys(n.charges)) {
 			view.Charges = append(view.Charges, n.charges[key]...)
 		}

@@ -48,7 +48,7 @@ func (s *State) startedNow() []*batch.Started {
 	list := make([]*batch.Started, 0, s.started.Len())
 	s.started.Ascend(func(r *record) bool {
 		if r.started == nil {
-			r.started = r.asStarted()
+			r.started = s.asStarted(r)
 		}
 		list = append(list, r.started)
 		return true
@@ -62,7 +62,7 @@ func (s *State) settle() {
 		r.started = nil
 		s.place(r)
 		s.recharge(r)
-		if r.over() && r.living() {
+		if r.over() && s.living(r) {
 			s.ending[r.id] = r
 		} else {
 			delete(s.ending, r.id)
@@ -71,10 +71,10 @@ func (s *State) settle() {
 	clear(s.dirtyRecords)
 }
 
-func (r *record) asStarted() *batch.Started {
+func (s *State) asStarted(r *record) *batch.Started {
 	st := &batch.Started{
 		Workload: r.workload, Owner: r.owner, Released: r.released(), Refused: r.refused,
-		Suspended: r.suspended(),
+		Suspended: r.suspended(), Lost: s.lostUnder(r),
 	}
 	var held *pod
 	saved, acknowledged := r.workload.CheckpointedAt, 0
@@ -82,6 +82,8 @@ func (r *record) asStarted() *batch.Started {
 		switch {
 		case p.ghost:
 			st.Gone = later(st.Gone, p.GoneBy)
+			continue
+		case p.live() && (s.lost(p.Node) || r.outlived(p)):
 			continue
 		case p.live():
 			st.Live++
@@ -135,9 +137,9 @@ func (s *State) Summaries() map[batch.QueueName]batch.QueueSummary {
 		sums[name] = batch.QueueSummary{}
 	}
 	for _, r := range s.records { //order:any sums
-		r.addUses(sums)
+		s.addUses(sums, r)
 		if r.workload == nil {
-			r.summarizePods(sums)
+			s.summarizePods(sums, r)
 			continue
 		}
 		s.summarize(sums, r)
@@ -165,7 +167,7 @@ func (s *State) summarize(sums map[batch.QueueName]batch.QueueSummary, r *record
 		}
 		return
 	}
-	if w.Finished != nil && len(r.charges) == 0 {
+	if w.Finished != nil && !s.takesAny(r) {
 		return
 	}
 	q := sums[w.Allocation.Queue]
@@ -175,10 +177,10 @@ func (s *State) summarize(sums map[batch.QueueName]batch.QueueSummary, r *record
 
 // summarizePods counts a workload that is gone where its pods still run: a Job
 // that was deleted is charged until its last pod has ended.
-func (r *record) summarizePods(sums map[batch.QueueName]batch.QueueSummary) {
+func (s *State) summarizePods(sums map[batch.QueueName]batch.QueueSummary, r *record) {
 	counted := map[batch.QueueName]bool{}
 	for _, p := range r.livePods() {
-		if p.Queue == "" || counted[p.Queue] {
+		if p.Queue == "" || counted[p.Queue] || s.lost(p.Node) {
 			continue
 		}
 		counted[p.Queue] = true
@@ -189,8 +191,8 @@ func (r *record) summarizePods(sums map[batch.QueueName]batch.QueueSummary) {
 }
 
 // addUses adds what a record takes of its queue, as quotas count it.
-func (r *record) addUses(sums map[batch.QueueName]batch.QueueSummary) {
-	for _, u := range r.quotaUses() {
+func (s *State) addUses(sums map[batch.QueueName]batch.QueueSummary, r *record) {
+	for _, u := range s.quotaUses(r) {
 		q := sums[u.Queue]
 		if q.Used == nil {
 			q.Used = map[batch.FlavorName]batch.Resources{}

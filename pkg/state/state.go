@@ -26,6 +26,7 @@ type State struct {
 	namespaces  table[string, batch.Labels]
 
 	nodes   map[batch.NodeName]*node
+	absent  map[batch.NodeName]*node // of nodes: not ready, or gone with work on them
 	pods    map[batch.PodUID]*pod
 	ghosts  map[batch.PodUID]*pod // of pods: gone by force, perhaps still running
 	records map[batch.WorkloadID]*record
@@ -54,6 +55,7 @@ func New() *State {
 	return &State{
 		policy:  batch.DefaultPolicy(),
 		nodes:   map[batch.NodeName]*node{},
+		absent:  map[batch.NodeName]*node{},
 		pods:    map[batch.PodUID]*pod{},
 		ghosts:  map[batch.PodUID]*pod{},
 		records: map[batch.WorkloadID]*record{},
@@ -82,7 +84,7 @@ func (s *State) Step(e batch.Event) {
 	case batch.PodGone:
 		s.dropPod(e)
 	case batch.PolicyObserved:
-		s.policy = e.Policy
+		s.observePolicy(e.Policy)
 	case batch.QueueObserved, batch.QueueGone, batch.CohortObserved, batch.CohortGone, batch.LocalQueueObserved, batch.LocalQueueGone,
 		batch.FlavorObserved, batch.FlavorGone, batch.NamespaceObserved, batch.NamespaceGone:
 		s.stepTables(e)

@@ -41,7 +41,7 @@ func (s *State) Quotas() (map[batch.QueueName]*batch.Queue, map[batch.CohortName
 func (s *State) uses() []batch.Use {
 	var all []batch.Use
 	for _, r := range s.charged { //order:any sorted below
-		all = append(all, r.quotaUses()...)
+		all = append(all, s.quotaUses(r)...)
 	}
 	slices.SortFunc(all, compareUses)
 	return all
@@ -49,28 +49,31 @@ func (s *State) uses() []batch.Use {
 
 func compareUses(a, b batch.Use) int {
 	return cmp.Or(cmp.Compare(a.By, b.By), cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.Flavor, b.Flavor),
-		a.Until.Compare(b.Until), compareBool(a.Exact, b.Exact))
+		a.Until.Compare(b.Until), compareBool(a.Exact, b.Exact), compareBool(a.Left, b.Left))
 }
 
 // quotaUses sums the charges of a record, those that end together in one. They
-// are worked out once for each change.
-func (r *record) quotaUses() []batch.Use {
+// are worked out once for each change. For what is left on a node that is lost
+// nobody pays: it is of no use to him.
+func (s *State) quotaUses(r *record) []batch.Use {
 	if r.used {
 		return r.uses
 	}
 	r.used = true
-	if r.workload != nil && r.workload.Allocation != nil {
+	runs := r.workload != nil && r.workload.Allocation != nil
+	if runs {
 		a := r.workload.Allocation
 		for _, name := range slices.Sorted(maps.Keys(r.charges)) {
 			for _, c := range r.charges[name] {
-				r.addUse(batch.Use{Queue: a.Queue, Flavor: a.Flavor, Charge: c})
+				if !c.Left && !s.lost(name) {
+					r.addUse(batch.Use{Queue: a.Queue, Flavor: a.Flavor, Charge: c})
+				}
 			}
 		}
-	} else {
-		for _, p := range r.livePods() {
-			if p.Queue != "" {
-				r.addUse(batch.Use{Queue: p.Queue, Flavor: p.Flavor, Charge: p.charge(r.podsEnd())})
-			}
+	}
+	for _, p := range r.livePods() {
+		if left := r.outlived(p); p.Queue != "" && (left || !runs) && !s.lost(p.Node) {
+			r.addUse(batch.Use{Queue: p.Queue, Flavor: p.Flavor, Charge: r.chargeOf(p)})
 		}
 	}
 	return r.uses
@@ -79,7 +82,7 @@ func (r *record) quotaUses() []batch.Use {
 func (r *record) addUse(u batch.Use) {
 	for i := range r.uses {
 		known := &r.uses[i]
-		if known.Queue == u.Queue && known.Flavor == u.Flavor && known.Exact == u.Exact && known.Until.Equal(u.Until) {
+		if known.Queue == u.Queue && known.Flavor == u.Flavor && known.Exact == u.Exact && known.Left == u.Left && known.Until.Equal(u.Until) {
 			known.Requests = known.Requests.Plus(u.Requests)
 			return
 		}

@@ -399,8 +399,8 @@ type HostRun struct {
 // WorkloadNotice tells a running workload that it will be ended, why, and how
 // long it has.
 type WorkloadNotice struct {
-	// cause is why: Preempted, Reclaimed, Cancelled, Drained, StartTimeout,
-	// Suspended, or Walltime.
+	// cause is why: Preempted, Reclaimed, Cancelled, Drained, NodeLost,
+	// StartTimeout, Suspended, or Walltime.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=64

@@ -50,6 +50,22 @@ type SchedulingPolicySpec struct {
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self.matches('[1-9]')",messageExpression="'startTimeout is ' + self + ': no pod is bound in no time; leave startTimeout out for 5m'"
 	StartTimeout Duration `json:"startTimeout,omitempty"`
+
+	// nodeFailure says when a node is given up. Left out: its defaults.
+	// +optional
+	NodeFailure *NodeFailurePolicy `json:"nodeFailure,omitempty"`
+}
+
+// NodeFailurePolicy says when a node is given up.
+type NodeFailurePolicy struct {
+	// timeout is how long a node may be not ready; then it is lost: what runs on
+	// it is taken back whole and waits again, and nobody is charged for what is
+	// left there. Shorter outages end nothing. It should be shorter than the
+	// 300s after which Kubernetes deletes the pods of such a node, which counts
+	// as a failure of theirs. Left out: 60s.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="self.matches('[1-9]')",messageExpression="'timeout is ' + self + ': every late heartbeat would end work; leave timeout out for 60s'"
+	Timeout Duration `json:"timeout,omitempty"`
 }
 
 // PreemptionSwitch turns a way of preemption on or off.
