@@ -1,8 +1,10 @@
 package batch
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // Matches says whether the labels meet all requirements, as a Kubernetes label
@@ -14,6 +16,33 @@ func (s LabelSelector) Matches(labels Labels) bool {
 		}
 	}
 	return true
+}
+
+// String is the selector as kubectl takes it: "team=a,tier in (1,2),!old".
+func (s LabelSelector) String() string {
+	parts := make([]string, 0, len(s.All))
+	for _, r := range s.All {
+		parts = append(parts, r.String())
+	}
+	return strings.Join(parts, ",")
+}
+
+// String is the condition as kubectl takes it.
+func (r Requirement) String() string {
+	switch values := strings.Join(r.Values, ","); {
+	case r.Op == OpIn && len(r.Values) == 1:
+		return r.Key + "=" + values
+	case r.Op == OpIn:
+		return fmt.Sprintf("%s in (%s)", r.Key, values)
+	case r.Op == OpNotIn:
+		return fmt.Sprintf("%s notin (%s)", r.Key, values)
+	case r.Op == OpExists:
+		return r.Key
+	case r.Op == OpNotExists:
+		return "!" + r.Key
+	default:
+		return fmt.Sprintf("%s %s %s", r.Key, r.Op, values)
+	}
 }
 
 // Matches says whether a node meets the demand. The rules are

@@ -143,6 +143,9 @@ type QueueSummary struct {
 	// Quotas are how it stands in each resource that a quota of it, or of a
 	// cohort above it, bounds; by flavor and resource.
 	Quotas []Standing
+	// Lingering are pods of its work that were removed by force, in order of
+	// their end, then name: they are charged until then.
+	Lingering []Pod
 	// Circle is the circle of cohorts that keeps it from starting anything; nil:
 	// there is none.
 	Circle []CohortName
@@ -160,7 +163,10 @@ type Standing struct {
 	Flavor   FlavorName
 	Resource ResourceName
 	Quota    Quota
-	Used     Amount // by all that is below, whoever's quota it is
+	// Nominal is the nominal quota of a queue; of a cohort, its own and that of
+	// all below it. Bounded says that somebody has set one.
+	Nominal Limit
+	Used    Amount // by all that is below, whoever's quota it is
 	// Borrowed is what it uses beyond its own: a queue beyond its nominal
 	// quota, a cohort beyond what it and its members have. Without a cohort
 	// above, nothing is borrowed.

@@ -117,6 +117,11 @@ type Facts struct {
 	Until time.Time
 	// Text is what somebody else said: why a spec is invalid, what a name is.
 	Text string
+	// Selector is what a queue asks of the labels of a namespace.
+	Selector string
+	// Terms tell apart the quotas as they were set when it was judged: an edit
+	// of one makes another number.
+	Terms uint64 `json:",omitempty"`
 }
 
 // Ask is a number of like pods.
@@ -131,12 +136,20 @@ type Ask struct {
 // Of work that takes part, numbers in the message alone make no difference, or
 // every event would rewrite the status of all that wait. Of work that does not,
 // the facts are the answer: they say who has to do what, and they change only
-// when somebody has done something.
+// when somebody has done something. Quotas stand between the two: how much of
+// them is used changes with every start and end, and makes no difference; what
+// is set is an admin's word, and whoever waits for it reads the new one.
 func (v Verdict) SameAnswer(other Verdict) bool {
 	if v.Reason != other.Reason || !v.PlannedStart.Equal(other.PlannedStart) {
 		return false
 	}
-	return v.Reason.TakesPart() || v.Facts.sameCause(other.Facts)
+	switch {
+	case v.Reason == ReasonQuotaExceeded, v.Reason == ReasonBorrowingLimit:
+		return v.Facts.Terms == other.Facts.Terms
+	case v.Reason.TakesPart():
+		return true
+	}
+	return v.Facts.sameCause(other.Facts)
 }
 
 // sameCause says whether two facts, judged at whatever times, are the same.
@@ -145,6 +158,6 @@ func (f Facts) sameCause(other Facts) bool {
 		f.FreeNow == other.FreeNow && f.FreeNodes == other.FreeNodes &&
 		f.Resource == other.Resource && f.Need == other.Need && f.Limit == other.Limit && f.Bound == other.Bound &&
 		f.Walltime == other.Walltime && f.WalltimeMax == other.WalltimeMax &&
-		f.Until.Equal(other.Until) && f.Text == other.Text &&
+		f.Until.Equal(other.Until) && f.Text == other.Text && f.Selector == other.Selector &&
 		slices.EqualFunc(f.Asked, other.Asked, func(a, b Ask) bool { return a.Pods == b.Pods && a.Least == b.Least && a.Requests.Equal(b.Requests) })
 }

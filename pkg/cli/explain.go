@@ -2,11 +2,14 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -29,8 +32,11 @@ on a copy of the cluster as it is now, with the controller's own planner.
 
 JOB is the name of a Job, of a bare Pod, of an array or one of its members
 (sweep, sweep-7), or of a QueuedWorkload. job/NAME, pod/NAME
-and qw/NAME do as well. You need the right to list what a plan is made from:
-nodes, namespaces, pods, jobs and Berth's objects.`,
+and qw/NAME do as well.
+
+It needs the right to list, in the whole cluster, what a plan is made from:
+nodes, namespaces, pods, jobs and Berth's objects (ClusterRole
+` + explainerRole + `). Without it you read what Berth last wrote of the job.`,
 		Example: "  kubectl berth explain train -n team-a",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -64,11 +70,14 @@ func explainJob(ctx context.Context, in explainInput) error {
 		return err
 	}
 	if done := told(workload, in); done {
+		printRuns(in.out, workload, in.clock.Now())
 		return nil
 	}
 	world := whatif.New(in.clock.Now())
 	if err := live.Lists(ctx, in.reader, in.clock, world.Observe); err != nil {
-		return fmt.Errorf("%w\nexplain plans on a copy of the cluster and has to read it; the job itself says: %s", err, ownWords(workload))
+		printOwnWords(in.out, workload, in.clock.Now())
+		printRuns(in.out, workload, in.clock.Now())
+		return whyNoPlan(err)
 	}
 	answer, waits := world.Ask(convert.WorkloadID(workload.Namespace, workload.Name))
 	if !waits {
@@ -76,8 +85,23 @@ func explainJob(ctx context.Context, in explainInput) error {
 		return nil
 	}
 	printAnswer(in.out, answer)
+	printRuns(in.out, workload, in.clock.Now())
 	return nil
 }
+
+// whyNoPlan says why nothing could be planned, and what would help.
+func whyNoPlan(err error) error {
+	const above = "what stands above is what Berth last wrote of the job"
+	if forbidden := (*live.MayNotList)(nil); errors.As(err, &forbidden) {
+		return fmt.Errorf("%w\nexplain plans on a copy of the cluster; without these rights it can't, and %s.\n"+
+			"An admin grants them: kubectl create clusterrolebinding NAME --clusterrole=%s --user=YOU", err, above, explainerRole)
+	}
+	return fmt.Errorf("%w\nexplain plans on a copy of the cluster, which could not be read; %s", err, above)
+}
+
+// explainerRole is the ClusterRole of config/rbac with the rights that a plan
+// is made with.
+const explainerRole = "berth-explainer"
 
 // findWorkload finds the newest QueuedWorkload of a name or of its owner's.
 func findWorkload(ctx context.Context, in explainInput) (*v1alpha1.QueuedWorkload, error) {
@@ -114,20 +138,13 @@ func told(qw *v1alpha1.QueuedWorkload, in explainInput) bool {
 			clockText(a.Start, in.clock.Now()), a.Queue, nodesText(whatif.Nodes(a)), orNever(clockText(a.Deadline, in.clock.Now())))
 		if e := workload.Eviction; e != nil {
 			fmt.Fprintf(in.out, "It is being stopped: %s\n", explain.Eviction(*e))
+		} else if c := meta.FindStatusCondition(qw.Status.Conditions, v1alpha1.ConditionPodsReady); c != nil && c.Status == metav1.ConditionFalse {
+			fmt.Fprintf(in.out, "Not all its pods are ready: %s\n", c.Message)
 		}
 	default:
 		return false
 	}
 	return true
-}
-
-// ownWords is what stands in the workload's own status.
-func ownWords(qw *v1alpha1.QueuedWorkload) string {
-	v := convert.Workload(qw).LastVerdict
-	if v == nil {
-		return "nothing yet"
-	}
-	return string(v.Reason) + ": " + v.Message
 }
 
 func nodesText(names []batch.NodeName) string {

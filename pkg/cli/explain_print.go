@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -61,32 +62,94 @@ func printObstacles(out io.Writer, a whatif.Answer) {
 		return
 	}
 	fmt.Fprintln(out, "\nIt waits for:")
+	lines := folded(a.Waits, a.Now)
 	t := tabwriter.NewWriter(out, 2, 4, 2, ' ', 0)
-	for i, o := range a.Waits {
+	for i, line := range lines {
 		if i == obstaclesMax {
-			fmt.Fprintf(t, "  and %d more\n", len(a.Waits)-obstaclesMax)
+			fmt.Fprintf(t, "  and %d more\n", len(lines)-obstaclesMax)
 			break
 		}
-		fmt.Fprintf(t, "  %s\t%s\n", o.Name, obstacleText(o, a.Now))
+		fmt.Fprintf(t, "  %s\t%s\n", line.name, line.text)
 	}
 	_ = t.Flush() // what it is written to is the user's terminal
 }
 
-func obstacleText(o whatif.Obstacle, now time.Time) string {
-	switch {
-	case o.Until.IsZero():
-		return "runs without a limit: nobody knows until when"
-	case o.Planned:
-		return "is planned before it, until " + clockText(o.Until, now)
-	case o.Overdue:
-		return "should have ended, and is expected to end any moment"
+// obstacleLine is one line of those that are waited for.
+type obstacleLine struct{ name, text string }
+
+// foldedMin is how many of whom the same is said are told in one line.
+const foldedMin = 3
+
+// folded are obstacles in lines: those that follow one another, and of which the
+// same is to be said, are one.
+func folded(all []whatif.Obstacle, now time.Time) []obstacleLine {
+	var lines []obstacleLine
+	for first := 0; first < len(all); {
+		text, next := obstacleText(all[first], now), first+1
+		for next < len(all) && obstacleText(all[next], now) == text {
+			next++
+		}
+		if n := next - first; n >= foldedMin {
+			lines = append(lines, obstacleLine{fmt.Sprintf("%s … %s (%d)", all[first].Name, all[next-1].Name, n), text})
+			first = next
+			continue
+		}
+		for ; first < next; first++ {
+			lines = append(lines, obstacleLine{all[first].Name, text})
+		}
 	}
-	return "runs until " + clockText(o.Until, now) + " at the latest"
+	return lines
+}
+
+func obstacleText(o whatif.Obstacle, now time.Time) string {
+	until := clockText(o.Until, now)
+	switch o.Kind {
+	case whatif.Planned:
+		return orForever("is planned before it, ", until)
+	case whatif.Nominated:
+		return orForever(fmt.Sprintf("is planned before it, for %s, in a place that others give up for it, ", clockText(o.From, now)), until)
+	case whatif.Overdue:
+		return "should have ended, and is expected to end any moment"
+	case whatif.GivesWay:
+		if until == "" || !o.Until.After(now) {
+			return "gives way; its time is over, and it is not gone yet"
+		}
+		return "gives way, and has until " + until
+	case whatif.Leaves:
+		return "is over; " + podsText(o.Pods, "has not left its node yet", "have not left their nodes yet")
+	case whatif.Removed:
+		return podsText(o.Pods, "was", "were") + " removed by force; what is left on the node has ended by " + until
+	case whatif.Runs:
+	}
+	if until == "" {
+		return "runs without a limit: nobody knows until when"
+	}
+	return "runs until " + until + " at the latest"
+}
+
+func orForever(text, until string) string {
+	if until == "" {
+		return text + "without a limit"
+	}
+	return text + "until " + until
+}
+
+// podsText says how many pods of what is named are meant; 0: it is a pod itself.
+func podsText(n int, one, many string) string {
+	switch n {
+	case 0:
+		return one
+	case 1:
+		return "a pod of it " + one
+	}
+	return fmt.Sprintf("%d of its pods %s", n, many)
 }
 
 func printChanges(out io.Writer, a whatif.Answer) {
 	if len(a.Sooner) == 0 {
-		fmt.Fprintln(out, "\nNeither a shorter walltime nor fewer pods nor another queue of the namespace would let it start sooner.")
+		if len(a.Tried) > 0 {
+			fmt.Fprintf(out, "\n%s would let it start sooner.\n", neither(a.Tried))
+		}
 		return
 	}
 	fmt.Fprintln(out, "\nIt would start sooner:")
@@ -95,6 +158,23 @@ func printChanges(out io.Writer, a whatif.Answer) {
 		fmt.Fprintf(t, "  %s\t%s\n", startText(c.Start, a.Now), changeText(c))
 	}
 	_ = t.Flush() // what it is written to is the user's terminal
+}
+
+// neither names what was tried in vain.
+func neither(tried []whatif.ChangeKind) string {
+	words := map[whatif.ChangeKind]string{
+		whatif.ShorterWalltime: "a shorter walltime", whatif.FewerPods: "fewer pods", whatif.OtherQueue: "another queue of the namespace",
+	}
+	if len(tried) == 1 {
+		return map[whatif.ChangeKind]string{
+			whatif.ShorterWalltime: "No shorter walltime", whatif.FewerPods: "No smaller number of pods", whatif.OtherQueue: "No other queue of the namespace",
+		}[tried[0]]
+	}
+	parts := make([]string, 0, len(tried))
+	for _, kind := range tried {
+		parts = append(parts, words[kind])
+	}
+	return "Neither " + strings.Join(parts, " nor ")
 }
 
 func startText(start, now time.Time) string {

@@ -36,10 +36,7 @@ func Queue(cq *v1alpha1.ClusterQueue) (batch.Queue, error) {
 	if size := cq.Spec.Size; size != nil {
 		out.MinNodes, out.MaxNodes, out.MaxPods = number(size.MinNodes), number(size.MaxNodes), number(size.MaxPods)
 	}
-	if access := cq.Spec.Access; access != nil && access.NamespaceSelector != nil {
-		selector := labelSelector(access.NamespaceSelector)
-		out.Access = &selector
-	}
+	out.Access = Access(cq)
 	if limits := cq.Spec.Walltime; limits != nil {
 		var err error
 		if out.WalltimeDefault, err = duration("spec.walltime.default", limits.Default); err != nil {
@@ -57,6 +54,16 @@ func Queue(cq *v1alpha1.ClusterQueue) (batch.Queue, error) {
 	var err error
 	out.Preemption, err = preemption(cq)
 	return out, err
+}
+
+// Access picks the namespaces that may use a ClusterQueue; nil: all.
+func Access(cq *v1alpha1.ClusterQueue) *batch.LabelSelector {
+	access := cq.Spec.Access
+	if access == nil || access.NamespaceSelector == nil {
+		return nil
+	}
+	selector := labelSelector(access.NamespaceSelector)
+	return &selector
 }
 
 // preemption is how a queue's work gives way, and whom it may push out.

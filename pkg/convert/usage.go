@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/resource"
+
 	"github.com/berth-dev/berth/apis/berth/v1alpha1"
 	"github.com/berth-dev/berth/pkg/batch"
 )
@@ -14,12 +16,46 @@ func Usage(standings []batch.Standing, inCohort bool) []v1alpha1.QueueUsage {
 	var out []v1alpha1.QueueUsage
 	for _, s := range standings {
 		usage := v1alpha1.QueueUsage{Flavor: string(s.Flavor), Resource: string(s.Resource), Used: Quantity(s.Resource, s.Used)}
+		if s.Nominal.Bounded {
+			usage.Nominal = Quantity(s.Resource, s.Nominal.Amount)
+		}
 		if inCohort {
 			usage.Borrowed, usage.Lent = Quantity(s.Resource, s.Borrowed), Quantity(s.Resource, s.Lent)
 		}
 		out = append(out, usage)
 	}
 	return out
+}
+
+// GPUs is "used/nominal" of the GPUs of all flavors: the use alone where there
+// is no quota, nothing where there are none.
+func GPUs(usage []v1alpha1.QueueUsage) string {
+	used, nominal, bounded := batch.Amount(0), batch.Amount(0), false
+	for _, u := range usage {
+		if batch.ResourceName(u.Resource) != batch.ResourceGPU {
+			continue
+		}
+		used += read(u.Used)
+		if u.Nominal != "" {
+			nominal, bounded = nominal+read(u.Nominal), true
+		}
+	}
+	switch {
+	case bounded:
+		return fmt.Sprintf("%d/%d", used, nominal)
+	case used > 0:
+		return fmt.Sprint(used)
+	}
+	return ""
+}
+
+// read is an amount that Quantity wrote, of whole units.
+func read(quantity string) batch.Amount {
+	q, err := resource.ParseQuantity(quantity)
+	if err != nil {
+		return 0
+	}
+	return amount(batch.ResourceGPU, q)
 }
 
 // CircleMessage says that cohorts are above themselves.

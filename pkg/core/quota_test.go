@@ -45,6 +45,35 @@ func TestQuotaIsPlannedLikeNodes(t *testing.T) {
 	w.want("eight=60", "long=120")
 }
 
+// TestAnEditedQuotaIsTold to those who wait for it, also where neither the
+// reason nor the planned start is another; that others start and end is not.
+func TestAnEditedQuotaIsTold(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.nodes(4, 8)
+	w.step(batch.CohortObserved{Cohort: batch.Cohort{Name: "all"}})
+	w.paying("main", "all", gpus(8))
+	w.paying("other", "all", gpus(0))
+	w.paying("alone", "", gpus(4))
+	w.submit(job{name: "six", gpu: 6, walltime: 60})
+	w.until(1)
+	w.submit(job{name: "eight", gpu: 8, walltime: 60})
+	w.until(2)
+	w.reason("eight", batch.ReasonQuotaExceeded, "2 left, 8 asked")
+	w.submit(job{name: "elsewhere", gpu: 4, walltime: 10, queue: "alone"}, job{name: "small", gpu: 1, walltime: 10})
+	w.until(3)
+	w.want("small=2", "elsewhere=2", "eight~60")
+	w.reason("eight", batch.ReasonQuotaExceeded, "2 left, 8 asked") // as it was when it was told
+	w.paying("other", "all", gpus(1))
+	w.until(4)
+	w.want("eight~60")
+	w.reason("eight", batch.ReasonQuotaExceeded, "2 left, 8 asked", "uses 7 of 8")
+	w.paying("alone", "", gpus(5)) // another's
+	if plan := w.core.Plan(w.now); !plan.Empty() {
+		t.Errorf("an edit of a quota that is none of its own is told: %+v", plan.Wait)
+	}
+}
+
 func TestB07WhatCanNeverBePaidBlocksNobody(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -68,8 +68,17 @@ func shut(reason batch.Reason, f batch.Facts) string {
 	case batch.ReasonQueueNotFound:
 		return missing(f)
 	default:
-		return fmt.Sprintf("namespace %s may not use ClusterQueue %s; it starts by itself once an admin lets the namespace in", f.Text, f.Queue)
+		return Refused(f.Text, f.Queue, f.Selector) + "; it starts by itself once an admin lets the namespace in"
 	}
+}
+
+// Refused says that a queue does not take a namespace's work, and whose it does.
+func Refused(namespace string, queue batch.QueueName, selector string) string {
+	if selector == "" {
+		return fmt.Sprintf("namespace %s may not use ClusterQueue %s", namespace, queue)
+	}
+	return fmt.Sprintf("namespace %s may not use ClusterQueue %s, which takes namespaces with the labels %s (access.namespaceSelector)",
+		namespace, queue, selector)
 }
 
 // notYet says what the workload's own state keeps it from.

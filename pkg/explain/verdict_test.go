@@ -185,8 +185,8 @@ func TestVerdictsInWords(t *testing.T) {
 		},
 		{
 			"not let in",
-			batch.Verdict{Reason: batch.ReasonAccessDenied, Facts: batch.Facts{Queue: "main", Text: "ns"}},
-			"namespace ns may not use ClusterQueue main; it starts by itself once an admin lets the namespace in",
+			batch.Verdict{Reason: batch.ReasonAccessDenied, Facts: batch.Facts{Queue: "main", Text: "ns", Selector: "team in (a,b)"}},
+			"namespace ns may not use ClusterQueue main, which takes namespaces with the labels team in (a,b) (access.namespaceSelector); it starts by itself once an admin lets the namespace in",
 		},
 		{
 			"a pod larger than any node",

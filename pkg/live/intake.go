@@ -177,6 +177,10 @@ func (i *Intake) queue(ctx context.Context) func(*v1alpha1.ClusterQueue) {
 			queue.State = batch.QueueDown
 		}
 		i.observe(batch.QueueObserved{Queue: queue})
+		for _, pod := range convert.LingeringPods(object, i.clock.Now()) {
+			i.observe(batch.PodObserved{Pod: pod})
+			i.observe(batch.PodGone{UID: pod.UID, By: pod.GoneBy})
+		}
 	}
 }
 

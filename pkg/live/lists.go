@@ -3,9 +3,11 @@ package live
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -15,10 +17,12 @@ import (
 
 // Lists hands on all that exists now, once, as the events that an Intake would
 // make of it: for those who ask what the controller would plan, and watch
-// nothing. The error names the kind that could not be listed.
+// nothing. The error names the kind that could not be listed; of kinds that may
+// not be, all of them (MayNotList).
 func Lists(ctx context.Context, reader client.Reader, wall clock.PassiveClock, observe func(batch.Event)) error {
 	i := NewIntake(nil, wall, observe)
 	observe(batch.PolicyObserved{Policy: batch.DefaultPolicy()})
+	var forbidden []string
 	for _, one := range []struct {
 		kind string
 		list func() error
@@ -54,11 +58,26 @@ func Lists(ctx context.Context, reader client.Reader, wall clock.PassiveClock, o
 			return each(ctx, reader, &v1alpha1.QueuedWorkloadList{}, func(l *v1alpha1.QueuedWorkloadList) []v1alpha1.QueuedWorkload { return l.Items }, i.workload)
 		}},
 	} {
-		if err := one.list(); err != nil {
+		err := one.list()
+		switch {
+		case apierrors.IsForbidden(err):
+			forbidden = append(forbidden, one.kind)
+		case err != nil:
 			return fmt.Errorf("list %s: %w", one.kind, err)
 		}
 	}
+	if len(forbidden) > 0 {
+		return &MayNotList{Kinds: forbidden}
+	}
 	return nil
+}
+
+// MayNotList says which kinds somebody may not list in all namespaces.
+type MayNotList struct{ Kinds []string }
+
+// Error implements error.
+func (e *MayNotList) Error() string {
+	return "you may not list, in the whole cluster: " + strings.Join(e.Kinds, ", ")
 }
 
 func each[L client.ObjectList, T any](ctx context.Context, reader client.Reader, list L, items func(L) []T, take func(*T)) error {

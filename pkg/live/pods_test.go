@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clocktesting "k8s.io/utils/clock/testing"
 
+	"github.com/berth-dev/berth/apis/berth/v1alpha1"
 	"github.com/berth-dev/berth/pkg/batch"
 )
 
@@ -57,5 +58,27 @@ func TestAPodRemovedByForceHoldsItsPlaceUntilItsNodeHasKilledIt(t *testing.T) {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestWhoWasNotThereLearnsOfPodsThatWereRemovedByForce from the status of their
+// queue: after a restart, and whoever asks what would be planned.
+func TestWhoWasNotThereLearnsOfPodsThatWereRemovedByForce(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	queue := &v1alpha1.ClusterQueue{ObjectMeta: metav1.ObjectMeta{Name: "gpu"}}
+	queue.Status.Lingering = []v1alpha1.LingeringPod{
+		{Name: "lab/a-0", UID: "u", Node: "n1", Workload: "lab/job-a-1", Until: metav1.NewTime(now.Add(time.Minute))},
+		{Name: "lab/a-1", UID: "v", Node: "n1", Workload: "lab/job-a-1", Until: metav1.NewTime(now)},
+	}
+	var gone []batch.Event
+	intake := NewIntake(nil, clocktesting.NewFakePassiveClock(now), func(e batch.Event) {
+		if _, is := e.(batch.PodGone); is {
+			gone = append(gone, e)
+		}
+	})
+	intake.queue(t.Context())(queue)
+	if diff := cmp.Diff([]batch.Event{batch.PodGone{UID: "u", By: now.Add(time.Minute)}}, gone); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -199,7 +199,7 @@ func (p *pass) gate(w *batch.Workload, q *batch.Queue) batch.Verdict {
 	if q.Access != nil {
 		labels, ok := p.Namespaces[w.Namespace]
 		if !ok || !q.Access.Matches(*labels) {
-			return verdictOf(batch.ReasonAccessDenied, batch.Facts{Queue: q.Name, Text: w.Namespace})
+			return verdictOf(batch.ReasonAccessDenied, batch.Facts{Queue: q.Name, Text: w.Namespace, Selector: q.Access.String()})
 		}
 	}
 	if v, circle := p.cutOff(q); circle {

@@ -101,6 +101,7 @@ type pass struct {
 	freed   []quota.Gain     // of the quotas, since then
 
 	free        map[nodesKey]batch.Vector // of nodes, beside what runs
+	quotaTerms  map[batch.QueueName]uint64
 	gainsOfKind map[*kind]*kindGains
 }
 

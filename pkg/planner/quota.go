@@ -40,6 +40,14 @@ func refusalFacts(r quota.Refusal) batch.Facts {
 	}
 }
 
+// terms tell apart the quotas that an answer rests on, as they are set.
+func (p *pass) terms(queue batch.QueueName) uint64 {
+	if p.quotaTerms == nil {
+		p.quotaTerms = p.tree.Terms()
+	}
+	return p.quotaTerms[queue]
+}
+
 // unaffordable says that quota keeps a contender from starting beside what
 // runs, in every flavor. Where one has quota for it, the nodes are what it
 // waits for.
@@ -58,6 +66,7 @@ func (p *pass) unaffordable(c *contender) (v batch.Verdict, refused bool) {
 		}
 		refused = true
 		v = verdictOf(batch.ReasonQuotaExceeded, refusalFacts(refusal))
+		v.Facts.Terms = p.terms(c.queue.Name)
 		if refusal.Borrowing {
 			v.Reason, v.Facts.Limit = batch.ReasonBorrowingLimit, refusal.Most
 		}

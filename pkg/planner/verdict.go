@@ -44,11 +44,18 @@ func (v *verdicts) unchanged(c *contender) bool {
 		if c.bound != "" {
 			return last.Reason == batch.ReasonNotPlanned
 		}
-		return last.Reason == v.ofShape(c).Reason
+		return v.sameGround(c, last)
 	}
 	start := timeOf(c.start())
 	return start.Equal(last.PlannedStart) && !start.After(promise) && !start.After(v.p.now.Add(v.p.window())) &&
-		last.Reason == v.ofShape(c).Reason
+		v.sameGround(c, last)
+}
+
+// sameGround says whether a contender waits for the reason that it was told, by
+// the same quotas.
+func (v *verdicts) sameGround(c *contender, last *batch.Verdict) bool {
+	is := v.ofShape(c)
+	return last.Reason == is.Reason && last.Facts.Terms == is.Facts.Terms
 }
 
 // ofShape is the answer for all that ask for the same.

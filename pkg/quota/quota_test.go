@@ -92,6 +92,29 @@ func (w *twin) checkLent(t *rapid.T, lent *big.Int) {
 
 // Sums do not wrap: with amounts near the largest there are, nothing fits that
 // does not by the rules, and nothing is below zero.
+// Of a cohort, the nominal quota is what all below it have, lent or not.
+func TestNominalQuotasAddUp(t *testing.T) {
+	t.Parallel()
+	one := func(q batch.Quota) batch.Quotas { return batch.Quotas{"f": {batch.ResourceGPU: q}} }
+	tree := quota.New(map[batch.QueueName]*batch.Queue{
+		"a": {Name: "a", Cohort: "team", Quotas: one(batch.Quota{Nominal: 8, Lend: batch.LimitOf(2)})},
+		"b": {Name: "b", Cohort: "team", Quotas: one(batch.Quota{Nominal: 4})},
+		"c": {Name: "c", Cohort: "all"},
+	}, map[batch.CohortName]*batch.Cohort{
+		"all": {Name: "all", Quotas: one(batch.Quota{Nominal: 16})}, "team": {Name: "team", Parent: "all"},
+	})
+	usage := tree.Usage()
+	of := func(all []batch.Standing) batch.Limit { return all[0].Nominal }
+	for name, pair := range map[string][2]batch.Limit{
+		"a": {of(usage.Queue("a")), batch.LimitOf(8)}, "c, which has none": {of(usage.Queue("c")), {}},
+		"team": {of(usage.Cohort("team")), batch.LimitOf(12)}, "all": {of(usage.Cohort("all")), batch.LimitOf(28)},
+	} {
+		if pair[0] != pair[1] {
+			t.Errorf("%s: nominal %+v, want %+v", name, pair[0], pair[1])
+		}
+	}
+}
+
 func TestAmountsSaturate(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

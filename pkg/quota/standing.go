@@ -30,7 +30,7 @@ func (u *Usage) standings(i int) []batch.Standing {
 		if !s.bounded && s.all == 0 && used == 0 {
 			continue
 		}
-		is := batch.Standing{Flavor: cell.Flavor, Resource: cell.Resource, Quota: s.quota, Used: used}
+		is := batch.Standing{Flavor: cell.Flavor, Resource: cell.Resource, Quota: s.quota, Nominal: u.tree.nominal(i, k), Used: used}
 		if n.parent >= 0 {
 			is.Borrowed = max(0, *u.at(i, k)-u.own(i, k))
 			is.Lent = u.lent(i, k)
@@ -39,6 +39,19 @@ func (u *Usage) standings(i int) []batch.Standing {
 		all = append(all, is)
 	}
 	return all
+}
+
+// nominal are the nominal quotas of a node and of all below it; unbounded where
+// nobody has set one.
+func (t *Tree) nominal(i, cell int) batch.Limit {
+	n := &t.nodes[i]
+	out := batch.Limit{Bounded: n.shares[cell].set, Amount: n.shares[cell].quota.Nominal}
+	for _, child := range n.children {
+		if below := t.nominal(child, cell); below.Bounded {
+			out = batch.LimitOf(plus(out.Amount, below.Amount))
+		}
+	}
+	return out
 }
 
 // promised are the nominal quotas of all in one cell.

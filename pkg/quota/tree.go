@@ -38,6 +38,7 @@ type node struct {
 // share is what a node has in one cell.
 type share struct {
 	quota batch.Quota
+	set   bool // somebody has set quota
 	// bounded says that the queue, or a cohort above it, has a quota: else the
 	// nodes alone bound what the queue takes, and none of it counts.
 	bounded bool
@@ -144,7 +145,8 @@ func (t *Tree) add(n node, quotas batch.Quotas) int {
 	n.shares = make([]share, len(t.cells))
 	for k, cell := range t.cells {
 		s := &n.shares[k]
-		s.quota, s.bounded = quotas[cell.Flavor][cell.Resource]
+		s.quota, s.set = quotas[cell.Flavor][cell.Resource]
+		s.bounded = s.set
 		s.quota.Nominal = max(0, s.quota.Nominal)
 		if n.parent >= 0 && t.nodes[n.parent].shares[k].bounded {
 			s.bounded = true

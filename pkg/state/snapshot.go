@@ -1,6 +1,7 @@
 package state
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -136,6 +137,7 @@ func (s *State) Summaries() map[batch.QueueName]batch.QueueSummary {
 	for name := range s.queues.rows { //order:any each queue by itself
 		sums[name] = batch.QueueSummary{}
 	}
+	s.addLingering(sums)
 	for _, r := range s.records { //order:any sums
 		s.addUses(sums, r)
 		if r.workload == nil {
@@ -145,6 +147,21 @@ func (s *State) Summaries() map[batch.QueueName]batch.QueueSummary {
 		s.summarize(sums, r)
 	}
 	return sums
+}
+
+// addLingering adds the pods that were removed by force, by queue.
+func (s *State) addLingering(sums map[batch.QueueName]batch.QueueSummary) {
+	for _, p := range s.ghosts { //order:any sorted below
+		if q, known := sums[p.Queue]; known && p.Workload != "" {
+			q.Lingering = append(q.Lingering, p.Pod)
+			sums[p.Queue] = q
+		}
+	}
+	for _, q := range sums { //order:any each queue by itself
+		slices.SortFunc(q.Lingering, func(a, b batch.Pod) int {
+			return cmp.Or(a.GoneBy.Compare(b.GoneBy), cmp.Compare(a.Name, b.Name), cmp.Compare(a.UID, b.UID))
+		})
+	}
 }
 
 func (s *State) summarize(sums map[batch.QueueName]batch.QueueSummary, r *record) {

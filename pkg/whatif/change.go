@@ -1,7 +1,6 @@
 package whatif
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -33,18 +32,55 @@ type Change struct {
 // plansMax bounds how many plans a search makes.
 const plansMax = 24
 
-// changes are those that help, by the start they bring.
-func (w *World) changes(workload batch.Workload, is outcome) []Change {
+// worthTrying are the kinds of change that can end a wait for a reason. A
+// workload that is held, or waits for another or for a time, starts no sooner in
+// another size; what a queue does not let in, no size helps either.
+func worthTrying(reason batch.Reason) []ChangeKind {
+	switch reason {
+	case batch.ReasonHeld, batch.ReasonRequeued, batch.ReasonBeginTime, batch.ReasonDependency, batch.ReasonArrayLimit,
+		batch.ReasonDependencyNeverSatisfied, batch.ReasonInvalidSpec, batch.ReasonPreempting:
+		return nil
+	case batch.ReasonQueueStopped, batch.ReasonQueueNotFound, batch.ReasonAccessDenied:
+		return []ChangeKind{OtherQueue}
+	case batch.ReasonWalltimeLimit, batch.ReasonDeadlineMissed:
+		return []ChangeKind{ShorterWalltime, OtherQueue}
+	case batch.ReasonNeverFits:
+		return []ChangeKind{FewerPods, OtherQueue}
+	case batch.ReasonPriority, batch.ReasonResources, batch.ReasonTopology, batch.ReasonQuotaExceeded, batch.ReasonBorrowingLimit,
+		batch.ReasonNodesUnavailable, batch.ReasonNotPlanned:
+	}
+	return []ChangeKind{ShorterWalltime, FewerPods, OtherQueue}
+}
+
+// changes are those that help, by the start they bring, and the kinds of those
+// that were tried.
+func (w *World) changes(workload batch.Workload, is outcome) (tried []ChangeKind, help []Change) {
 	t := trial{image: w.core.Image(), now: w.now, workload: workload, bound: is.verdict.PlannedStart}
 	// Its own planned start is not given up by asking: what is tried is
 	// ranked as if it had just come.
 	t.workload.Promise = time.Time{}
-	var out []Change
-	out = append(out, t.shorter()...)
-	out = append(out, t.fewer()...)
-	out = append(out, t.elsewhere()...)
-	slices.SortStableFunc(out, func(a, b Change) int { return a.Start.Compare(b.Start) })
-	return out
+	for _, kind := range worthTrying(is.verdict.Reason) {
+		found, could := t.tries(kind)
+		if could {
+			tried = append(tried, kind)
+		}
+		help = append(help, found...)
+	}
+	slices.SortStableFunc(help, func(a, b Change) int { return a.Start.Compare(b.Start) })
+	return tried, help
+}
+
+// tries looks for changes of a kind; false: there is nothing of it to change.
+func (t *trial) tries(kind ChangeKind) (found []Change, could bool) {
+	switch kind {
+	case ShorterWalltime:
+		return t.shorter(), true
+	case FewerPods:
+		return t.fewer(), largest(t.workload.PodSets) >= 0
+	default:
+		doors := t.doors()
+		return t.elsewhere(doors), len(doors) > 0
+	}
 }
 
 // trial plans on copies of a working set with one workload changed.
@@ -146,15 +182,18 @@ func largest(sets []batch.PodSet) int {
 	return best
 }
 
-// elsewhere tries the other LocalQueues of the namespace.
-func (t *trial) elsewhere() []Change {
+// doors are the other LocalQueues of the namespace.
+func (t *trial) doors() []batch.LocalQueueName {
+	queues := core.Restore(t.image).Snapshot().LocalQueues
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(queues)), func(name batch.LocalQueueName) bool {
+		return name == t.workload.LocalQueue || !strings.HasPrefix(string(name), t.workload.Namespace+"/")
+	})
+}
+
+// elsewhere tries other LocalQueues.
+func (t *trial) elsewhere(doors []batch.LocalQueueName) []Change {
 	var out []Change
-	c := core.Restore(t.image)
-	queues := c.Snapshot().LocalQueues
-	for _, name := range slices.SortedFunc(maps.Keys(queues), func(a, b batch.LocalQueueName) int { return cmp.Compare(a, b) }) {
-		if name == t.workload.LocalQueue || !strings.HasPrefix(string(name), t.workload.Namespace+"/") {
-			continue
-		}
+	for _, name := range doors {
 		start, known := t.start(func(w *batch.Workload) { w.LocalQueue = name })
 		if known && t.helps(start) {
 			out = append(out, Change{Kind: OtherQueue, Queue: name, Start: start})

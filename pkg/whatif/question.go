@@ -1,7 +1,6 @@
 package whatif
 
 import (
-	"cmp"
 	"slices"
 	"time"
 
@@ -44,17 +43,11 @@ type Answer struct {
 	Nodes []batch.NodeName
 	// Waits are those whose end it waits for, by time.
 	Waits []Obstacle
-	// Sooner are changes that would let it start sooner, best first.
+	// Sooner are changes that would let it start sooner, best first; Tried are
+	// the kinds of change that were looked for. What it waits for may be such
+	// that no change helps, and then none is.
 	Sooner []Change
-}
-
-// Obstacle is something that must end first.
-type Obstacle struct {
-	Name  string    // of a workload's owner, or of a pod that Berth does not manage
-	Until time.Time // zero: nobody knows
-	// Planned: it does not run yet; it is planned before.
-	Planned bool
-	Overdue bool // it should have ended
+	Tried  []ChangeKind
 }
 
 // Ask answers for one workload; false: it does not wait.
@@ -67,15 +60,25 @@ func (w *World) Ask(id batch.WorkloadID) (Answer, bool) {
 	plan := w.core.Plan(w.now)
 	is := outcomeOf(plan, id)
 	out.StartsNow, out.Verdict = is.startsNow, is.verdict
-	if is.hold != nil {
+	if out.StartsNow {
+		return out, true
+	}
+	nomination := workload.Nomination
+	if is.nominated != nil {
+		nomination = is.nominated
+	}
+	switch {
+	case nomination != nil && is.verdict.Reason == batch.ReasonPreempting:
+		out.Nodes = Nodes(&nomination.Allocation)
+		out.Waits = w.victims(plan, nomination, id)
+		return out, true // its place is made for it: no change brings a better one
+	case is.hold != nil:
 		out.Nodes = Nodes(is.hold)
-		out.Waits = w.obstacles(plan, is.hold, id)
-	} else if !is.startsNow && is.verdict.Reason.TakesPart() {
+		out.Waits = w.before(plan, is.hold, id)
+	case is.verdict.Reason.TakesPart():
 		out.Waits = w.endless()
 	}
-	if !is.startsNow {
-		out.Sooner = w.changes(workload, is)
-	}
+	out.Tried, out.Sooner = w.changes(workload, is)
 	return out, true
 }
 
@@ -84,6 +87,7 @@ type outcome struct {
 	startsNow bool
 	verdict   batch.Verdict
 	hold      *batch.Allocation
+	nominated *batch.Nomination // by this plan
 }
 
 func outcomeOf(plan batch.Plan, id batch.WorkloadID) outcome {
@@ -101,6 +105,11 @@ func outcomeOf(plan batch.Plan, id batch.WorkloadID) outcome {
 			out.hold = &plan.Holds[i].Allocation
 		}
 	}
+	for i := range plan.Nominate {
+		if plan.Nominate[i].ID == id {
+			out.nominated = plan.Nominate[i].Nomination
+		}
+	}
 	return out
 }
 
@@ -112,74 +121,4 @@ func Nodes(a *batch.Allocation) []batch.NodeName {
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
-}
-
-// obstacles are those on the nodes of a planned start that end before it.
-func (w *World) obstacles(plan batch.Plan, hold *batch.Allocation, id batch.WorkloadID) []Obstacle {
-	on := map[batch.NodeName]bool{}
-	for _, name := range Nodes(hold) {
-		on[name] = true
-	}
-	found := map[string]Obstacle{}
-	for _, view := range w.core.Snapshot().Nodes {
-		if !on[view.Node.Name] {
-			continue
-		}
-		for i := range view.Charges {
-			c := &view.Charges[i]
-			if end := c.End(w.now); !end.IsZero() && !end.After(hold.Start) {
-				found[c.Name] = Obstacle{Name: c.Name, Until: end, Overdue: c.Overdue(w.now)}
-			}
-		}
-	}
-	for i := range plan.Holds {
-		other := &plan.Holds[i]
-		end := other.Allocation.Deadline
-		if other.ID == id || end.IsZero() || end.After(hold.Start) || !shares(&other.Allocation, on) {
-			continue
-		}
-		name := w.nameOf(other.ID)
-		found[name] = Obstacle{Name: name, Until: end, Planned: true}
-	}
-	return sorted(found)
-}
-
-func shares(a *batch.Allocation, on map[batch.NodeName]bool) bool {
-	for _, name := range Nodes(a) {
-		if on[name] {
-			return true
-		}
-	}
-	return false
-}
-
-func (w *World) nameOf(id batch.WorkloadID) string {
-	if workload, ok := w.core.Workload(id); ok {
-		return workload.Namespace + "/" + workload.Name
-	}
-	return string(id)
-}
-
-// endless are those of whom nobody knows when they end.
-func (w *World) endless() []Obstacle {
-	found := map[string]Obstacle{}
-	for _, view := range w.core.Snapshot().Nodes {
-		for i := range view.Charges {
-			if c := &view.Charges[i]; c.By != "" && c.End(w.now).IsZero() {
-				found[c.Name] = Obstacle{Name: c.Name}
-			}
-		}
-	}
-	return sorted(found)
-}
-
-func sorted(found map[string]Obstacle) []Obstacle {
-	out := make([]Obstacle, 0, len(found))
-	for _, o := range found { //order:any sorted below
-		out = append(out, o)
-	}
-	slices.SortFunc(out, func(a, b Obstacle) int {
-		return cmp.Or(a.Until.Compare(b.Until), cmp.Compare(a.Name, b.Name))
-	})
-	return out
 }

@@ -74,7 +74,7 @@ func TestItSaysForWhomAndUntilWhen(t *testing.T) {
 	runs(w, "long", 90, "n2")
 	waits(w, workload("gang", 2, minutes(60)))
 	answer := ask(t, w, "ns/gang")
-	want := []whatif.Obstacle{{Name: "ns/short", Until: at(30)}, {Name: "ns/long", Until: at(90)}}
+	want := []whatif.Obstacle{{Kind: whatif.Runs, Name: "ns/short", Until: at(30)}, {Kind: whatif.Runs, Name: "ns/long", Until: at(90)}}
 	if diff := cmp.Diff(want, answer.Waits); diff != "" {
 		t.Errorf("waits for (-want +got):\n%s", diff)
 	}
@@ -99,7 +99,7 @@ func TestAShorterWalltimeIsTheLongestThatFitsTheGap(t *testing.T) {
 	if diff := cmp.Diff(want, answer.Sooner); diff != "" {
 		t.Errorf("sooner (-want +got):\n%s", diff)
 	}
-	if len(answer.Waits) != 2 || !answer.Waits[1].Planned || answer.Waits[1].Name != "ns/gang" {
+	if len(answer.Waits) != 2 || answer.Waits[1].Kind != whatif.Planned || answer.Waits[1].Name != "ns/gang" {
 		t.Errorf("waits for %+v, the last of them the planned gang", answer.Waits)
 	}
 }
@@ -122,7 +122,7 @@ func TestBehindEndlessWorkNothingHelps(t *testing.T) {
 	runs(w, "endless", 0, "n1")
 	waits(w, workload("next", 1, minutes(60)))
 	answer := ask(t, w, "ns/next")
-	if diff := cmp.Diff([]whatif.Obstacle{{Name: "ns/endless"}}, answer.Waits); diff != "" {
+	if diff := cmp.Diff([]whatif.Obstacle{{Kind: whatif.Runs, Name: "ns/endless"}}, answer.Waits); diff != "" {
 		t.Errorf("waits for (-want +got):\n%s", diff)
 	}
 	if len(answer.Sooner) != 0 || !answer.Verdict.PlannedStart.IsZero() {
@@ -151,5 +151,100 @@ func TestAskingChangesNothing(t *testing.T) {
 	once, twice := ask(t, w, "ns/single"), ask(t, w, "ns/single")
 	if diff := cmp.Diff(once, twice); diff != "" {
 		t.Errorf("(-once +twice):\n%s", diff)
+	}
+}
+
+// stops is a run that is being taken back.
+func stops(w *whatif.World, name string, grace int, hosts ...batch.NodeName) {
+	is := workload(name, len(hosts), minutes(90))
+	is.Allocation = &batch.Allocation{
+		Queue: "slow", Start: zero.Add(-time.Minute), Deadline: at(90), PodSets: []batch.Placement{{PodSet: "main", Hosts: hosts}},
+	}
+	is.Eviction = &batch.Eviction{Notice: batch.Notice{Cause: batch.CausePreempted, By: "ns/high", Time: zero, Until: at(grace)}, For: "ns/high"}
+	w.Observe(batch.OwnerObserved{ID: is.ID, Owner: batch.Owner{Started: true}})
+	w.Observe(batch.WorkloadObserved{Workload: is})
+	for i, host := range hosts {
+		w.Observe(batch.PodObserved{Pod: batch.Pod{
+			UID: batch.PodUID(name + string(host)), Name: "ns/" + name + "-" + string(rune('0'+i)), Workload: is.ID, Node: host,
+			Requests: is.PodSets[0].Requests, Phase: batch.PodReady,
+		}})
+	}
+}
+
+// nominated waits for a place that others give up.
+func nominated(w *whatif.World, victims []batch.WorkloadID, start, until int, hosts ...batch.NodeName) {
+	is := workload("high", len(hosts), minutes(60))
+	is.LocalQueue = "ns/fast"
+	is.Nomination = &batch.Nomination{
+		Allocation: batch.Allocation{
+			Queue: "fast", Via: batch.ViaPreemption, Start: at(start), Deadline: at(until), PodSets: []batch.Placement{{PodSet: "main", Hosts: hosts}},
+		},
+		Victims: victims, Cause: batch.CausePreempted, Since: zero,
+	}
+	waits(w, is)
+}
+
+// Whoever has victims waits for them, until each one's grace is over, and no
+// advice is given: its place is made already. Whoever stands behind it waits
+// for it as for any that is planned before.
+func TestVictimsAndTheirPreemptorAreNamed(t *testing.T) {
+	t.Parallel()
+	w := world("n1", "n2")
+	stops(w, "low-a", 2, "n1")
+	stops(w, "low-b", 4, "n2")
+	nominated(w, []batch.WorkloadID{"ns/low-a", "ns/low-b", "ns/gone"}, 4, 64, "n1", "n2")
+	waits(w, workload("behind", 2, minutes(30)))
+	high := ask(t, w, "ns/high")
+	want := []whatif.Obstacle{
+		{Kind: whatif.GivesWay, Name: "ns/low-a", Until: at(2)},
+		{Kind: whatif.GivesWay, Name: "ns/low-b", Until: at(4)},
+	}
+	if diff := cmp.Diff(want, high.Waits); diff != "" {
+		t.Errorf("the preemptor waits for (-want +got):\n%s", diff)
+	}
+	if high.Verdict.Reason != batch.ReasonPreempting || len(high.Nodes) != 2 || high.Tried != nil || high.Sooner != nil {
+		t.Errorf("%+v", high)
+	}
+	behind := ask(t, w, "ns/behind")
+	want = append(want, whatif.Obstacle{Kind: whatif.Nominated, Name: "ns/high", From: at(4), Until: at(64)})
+	if diff := cmp.Diff(want, behind.Waits); diff != "" {
+		t.Errorf("the next waits for (-want +got):\n%s", diff)
+	}
+}
+
+// A pod that was removed by force takes its place until its node has ended it,
+// whether its workload is known or not.
+func TestPodsThatWereRemovedByForceAreWaitedFor(t *testing.T) {
+	t.Parallel()
+	w := world("n1")
+	for _, uid := range []batch.PodUID{"a", "b"} {
+		w.Observe(batch.PodObserved{Pod: batch.Pod{
+			UID: uid, Name: "ns/was-" + string(uid), Workload: "ns/was", Node: "n1", Phase: batch.PodBound, GoneBy: at(9),
+			Requests: batch.Resources{batch.ResourceGPU: 4, batch.ResourcePods: 1},
+		}})
+		w.Observe(batch.PodGone{UID: uid, By: at(9)})
+	}
+	waits(w, workload("next", 1, minutes(60)))
+	answer := ask(t, w, "ns/next")
+	want := []whatif.Obstacle{{Kind: whatif.Removed, Name: "ns/was-a", Until: at(9)}, {Kind: whatif.Removed, Name: "ns/was-b", Until: at(9)}}
+	if diff := cmp.Diff(want, answer.Waits); diff != "" || !answer.Verdict.PlannedStart.Equal(at(9)) {
+		t.Errorf("planned %v, waits for (-want +got):\n%s", answer.Verdict.PlannedStart, diff)
+	}
+}
+
+// Advice is given where it can help alone.
+func TestNothingIsAdvisedThatCannotHelp(t *testing.T) {
+	t.Parallel()
+	w := world("n1", "n2")
+	runs(w, "r", 45, "n1", "n2")
+	held := workload("held", 1, minutes(60))
+	held.Held = true
+	waits(w, held)
+	waits(w, workload("single", 1, minutes(60)))
+	if answer := ask(t, w, "ns/held"); answer.Tried != nil || answer.Sooner != nil {
+		t.Errorf("who is held is advised: %+v", answer)
+	}
+	if diff := cmp.Diff([]whatif.ChangeKind{whatif.ShorterWalltime, whatif.OtherQueue}, ask(t, w, "ns/single").Tried); diff != "" {
+		t.Errorf("of one pod is tried (-want +got):\n%s", diff)
 	}
 }

@@ -1,6 +1,7 @@
 package v1alpha1
 
 import (
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -329,10 +330,66 @@ type ClusterQueueStatus struct {
 	// +kubebuilder:validation:MaxItems=256
 	Usage []QueueUsage `json:"usage,omitempty"`
 
+	// gpus is how many GPUs (nvidia.com/gpu) of all flavors are used, of how
+	// many: "12/64". Without a quota the use alone, absent without GPUs.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	GPUs string `json:"gpus,omitempty"`
+
 	// plannedNext is the earliest planned start among the waiting workloads.
 	// Absent when none has one.
 	// +optional
 	PlannedNext *metav1.Time `json:"plannedNext,omitempty"`
+
+	// lingering are pods of the queue's work whose objects were removed by
+	// force, before their nodes had ended them: what they hold stays charged
+	// until then. Those of which that takes longest, if there are more.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=256
+	Lingering []LingeringPod `json:"lingering,omitempty"`
+}
+
+// LingeringPod is a pod that is gone from the API, and perhaps not from its node.
+type LingeringPod struct {
+	// name is that of the pod, with its namespace: namespace/name.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=317
+	Name string `json:"name,omitempty"`
+
+	// uid is the pod's own.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=128
+	UID string `json:"uid,omitempty"`
+
+	// node is the node that it was on.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Node string `json:"node,omitempty"`
+
+	// workload is the QueuedWorkload (namespace/name) that it belonged to, which
+	// may be gone too.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=317
+	Workload string `json:"workload,omitempty"`
+
+	// flavor is the ResourceFlavor that it is charged to. Absent in a queue
+	// without flavors.
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	Flavor string `json:"flavor,omitempty"`
+
+	// until is when its processes have ended at the latest.
+	// +required
+	Until metav1.Time `json:"until,omitempty"`
+
+	// requests are what it asked for.
+	// +optional
+	Requests corev1.ResourceList `json:"requests,omitempty"`
 }
 
 // QueueUsage is what one queue holds of one resource of one flavor.
@@ -355,7 +412,13 @@ type QueueUsage struct {
 	// +kubebuilder:validation:MaxLength=32
 	Used string `json:"used,omitempty"`
 
-	// borrowed is how much of that is beyond the nominal quota, and so is some
+	// nominal is the nominal quota; of a Cohort its own, and that of all its
+	// members together. Absent where nobody has set one.
+	// +optional
+	// +kubebuilder:validation:MaxLength=32
+	Nominal string `json:"nominal,omitempty"`
+
+	// borrowed is how much of what is used is beyond the nominal quota, and so is some
 	// other member's of the cohort. Absent without a quota and a cohort.
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
@@ -379,6 +442,7 @@ type QueueUsage struct {
 // +kubebuilder:printcolumn:name="Active",type=string,JSONPath=`.status.conditions[?(@.type=="Active")].status`
 // +kubebuilder:printcolumn:name="Pending",type=integer,JSONPath=`.status.pending`
 // +kubebuilder:printcolumn:name="Running",type=integer,JSONPath=`.status.running`
+// +kubebuilder:printcolumn:name="GPUs",type=string,JSONPath=`.status.gpus`
 // +kubebuilder:printcolumn:name="Next",type=string,JSONPath=`.status.plannedNext`
 // +kubebuilder:printcolumn:name="Max-Walltime",type=string,JSONPath=`.spec.walltime.max`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`

@@ -63,6 +63,12 @@ type CohortStatus struct {
 	// +listMapKey=resource
 	// +kubebuilder:validation:MaxItems=256
 	Usage []QueueUsage `json:"usage,omitempty"`
+
+	// gpus is how many GPUs (nvidia.com/gpu) of all flavors are used below the
+	// cohort, of how many: "12/64". Absent without GPUs.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	GPUs string `json:"gpus,omitempty"`
 }
 
 // Cohort is a group of ClusterQueues, and of Cohorts, that lend each other the
@@ -73,6 +79,7 @@ type CohortStatus struct {
 // +kubebuilder:resource:scope=Cluster,categories=berth
 // +kubebuilder:printcolumn:name="Parent",type=string,JSONPath=`.spec.parentName`
 // +kubebuilder:printcolumn:name="Active",type=string,JSONPath=`.status.conditions[?(@.type=="Active")].status`
+// +kubebuilder:printcolumn:name="GPUs",type=string,JSONPath=`.status.gpus`
 // +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Active")].message`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 63",message="a Cohort's name has at most 63 characters"

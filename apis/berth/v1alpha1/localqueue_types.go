@@ -51,6 +51,12 @@ type LocalQueueStatus struct {
 	// +kubebuilder:validation:Minimum=0
 	GraceSeconds *int64 `json:"graceSeconds,omitempty"`
 
+	// grace is graceSeconds as people write it: "2m". Absent: the pods' own
+	// grace is all there is.
+	// +optional
+	// +kubebuilder:validation:MaxLength=32
+	Grace string `json:"grace,omitempty"`
+
 	// pending is the number of workloads that wait behind this door.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
@@ -71,6 +77,8 @@ type LocalQueueStatus struct {
 // +kubebuilder:printcolumn:name="Active",type=string,JSONPath=`.status.conditions[?(@.type=="Active")].status`
 // +kubebuilder:printcolumn:name="Pending",type=integer,JSONPath=`.status.pending`
 // +kubebuilder:printcolumn:name="Running",type=integer,JSONPath=`.status.running`
+// +kubebuilder:printcolumn:name="Grace",type=string,JSONPath=`.status.grace`
+// +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Active")].message`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 63",message="a LocalQueue's name has at most 63 characters, because Jobs name it in a label"
 type LocalQueue struct {

@@ -7,7 +7,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -58,13 +57,9 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 
 // changed lists the queues whose numbers differ.
 func changed(before, after *live.View) []client.Object {
-	var out []client.Object
-	for _, name := range slices.Sorted(maps.Keys(after.Queues)) {
-		if old, known := before.Queues[name]; !known || !reflect.DeepEqual(old, after.Queues[name]) {
-			out = append(out, &v1alpha1.ClusterQueue{ObjectMeta: metav1.ObjectMeta{Name: string(name)}})
-		}
-	}
-	return out
+	return published.Differing(before.Queues, after.Queues, func(name batch.QueueName) client.Object {
+		return &v1alpha1.ClusterQueue{ObjectMeta: metav1.ObjectMeta{Name: string(name)}}
+	})
 }
 
 // all are the queues that a flavor or a cohort may concern.
@@ -169,9 +164,11 @@ func count(status *v1alpha1.ClusterQueueStatus, summary batch.QueueSummary, inCo
 			})
 		}
 	}
+	status.Lingering = convert.Lingering(summary.Lingering)
 	slices.SortFunc(status.Usage, func(a, b v1alpha1.QueueUsage) int {
 		return cmp.Or(cmp.Compare(a.Flavor, b.Flavor), cmp.Compare(a.Resource, b.Resource))
 	})
+	status.GPUs = convert.GPUs(status.Usage)
 }
 
 // standing is what the condition of a queue is made of.

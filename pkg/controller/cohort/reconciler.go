@@ -5,9 +5,6 @@ package cohort
 import (
 	"context"
 	"fmt"
-	"maps"
-	"reflect"
-	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -54,13 +51,9 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 
 // changed lists the cohorts that stand otherwise than before.
 func changed(before, after *live.View) []client.Object {
-	var out []client.Object
-	for _, name := range slices.Sorted(maps.Keys(after.Cohorts)) {
-		if old, known := before.Cohorts[name]; !known || !reflect.DeepEqual(old, after.Cohorts[name]) {
-			out = append(out, &v1alpha1.Cohort{ObjectMeta: metav1.ObjectMeta{Name: string(name)}})
-		}
-	}
-	return out
+	return published.Differing(before.Cohorts, after.Cohorts, func(name batch.CohortName) client.Object {
+		return &v1alpha1.Cohort{ObjectMeta: metav1.ObjectMeta{Name: string(name)}}
+	})
 }
 
 // below are the members of a cohort that came or went: their conditions say
@@ -94,6 +87,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if view := r.views.View(); view != nil {
 		summary = view.Cohorts[batch.CohortName(cohort.Name)]
 		after.Status.Usage = convert.Usage(summary.Quotas, cohort.Spec.ParentName != "")
+		after.Status.GPUs = convert.GPUs(after.Status.Usage)
 	}
 	setActive(after, summary, orphan, r.Clock.Now())
 	if equality.Semantic.DeepEqual(cohort.Status, after.Status) {

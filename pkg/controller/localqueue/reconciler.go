@@ -6,12 +6,11 @@ package localqueue
 import (
 	"context"
 	"fmt"
-	"maps"
-	"reflect"
 	"slices"
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -19,8 +18,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
@@ -28,6 +29,7 @@ import (
 	"github.com/berth-dev/berth/pkg/batch"
 	"github.com/berth-dev/berth/pkg/controller/published"
 	"github.com/berth-dev/berth/pkg/convert"
+	"github.com/berth-dev/berth/pkg/explain"
 	"github.com/berth-dev/berth/pkg/live"
 )
 
@@ -50,20 +52,16 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Named("localqueue").
 		For(&v1alpha1.LocalQueue{}).
 		Watches(&v1alpha1.ClusterQueue{}, handler.EnqueueRequestsFromMapFunc(r.doorsOf)).
+		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(r.doorsIn), builder.WithPredicates(predicate.LabelChangedPredicate{})).
 		WatchesRawSource(source.Channel(r.views.Events(), &handler.EnqueueRequestForObject{})).
 		Complete(r)
 }
 
 func changed(before, after *live.View) []client.Object {
-	var out []client.Object
-	for _, name := range slices.Sorted(maps.Keys(after.LocalQueues)) {
-		if old, known := before.LocalQueues[name]; known && reflect.DeepEqual(old, after.LocalQueues[name]) {
-			continue
-		}
+	return published.Differing(before.LocalQueues, after.LocalQueues, func(name batch.LocalQueueName) client.Object {
 		namespace, local, _ := strings.Cut(string(name), "/")
-		out = append(out, &v1alpha1.LocalQueue{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: local}})
-	}
-	return out
+		return &v1alpha1.LocalQueue{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: local}}
+	})
 }
 
 // doorsOf are the LocalQueues in front of a ClusterQueue.
@@ -77,6 +75,19 @@ func (r *Reconciler) doorsOf(ctx context.Context, queue client.Object) []reconci
 		if slices.Contains(doors.Items[i].Spec.ClusterQueueNames, queue.GetName()) {
 			out = append(out, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&doors.Items[i])})
 		}
+	}
+	return out
+}
+
+// doorsIn are the LocalQueues of a namespace, whose labels queues may ask for.
+func (r *Reconciler) doorsIn(ctx context.Context, namespace client.Object) []reconcile.Request {
+	doors := &v1alpha1.LocalQueueList{}
+	if err := r.Client.List(ctx, doors, client.InNamespace(namespace.GetName())); err != nil {
+		return nil // the cache answers; it fails only while shutting down
+	}
+	var out []reconcile.Request
+	for i := range doors.Items {
+		out = append(out, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&doors.Items[i])})
 	}
 	return out
 }
@@ -105,43 +116,77 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	return ctrl.Result{}, nil
 }
 
-// behind fills in what the ClusterQueues behind the door decide.
+// behind fills in what the ClusterQueues behind the door decide: work can start
+// as long as one of them takes it.
 func (r *Reconciler) behind(ctx context.Context, door *v1alpha1.LocalQueue) error {
-	condition := metav1.Condition{
-		Type: v1alpha1.ConditionActive, Status: metav1.ConditionTrue, Reason: "Up",
-		Message: "work can start", ObservedGeneration: door.Generation, LastTransitionTime: metav1.NewTime(r.Clock.Now()),
+	namespace := &corev1.Namespace{}
+	if err := r.Client.Get(ctx, types.NamespacedName{Name: door.Namespace}, namespace); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("read namespace %s: %w", door.Namespace, err)
 	}
-	stop := func(reason, message string) {
-		condition.Status, condition.Reason, condition.Message = metav1.ConditionFalse, reason, message
-	}
+	var shut []obstacle
 	var longest time.Duration
 	for _, name := range door.Spec.ClusterQueueNames {
 		queue := &v1alpha1.ClusterQueue{}
 		err := r.Client.Get(ctx, types.NamespacedName{Name: name}, queue)
-		if apierrors.IsNotFound(err) {
-			stop("QueueNotFound", fmt.Sprintf("ClusterQueue %s does not exist; work waits until somebody makes it", name))
-			continue
-		}
-		if err != nil {
+		if client.IgnoreNotFound(err) != nil {
 			return fmt.Errorf("read ClusterQueue %s: %w", name, err)
 		}
-		grace, err := convert.Grace(queue)
-		if err != nil {
-			stop("InvalidSpec", fmt.Sprintf("ClusterQueue %s: %v", name, err))
+		if apierrors.IsNotFound(err) {
+			shut = append(shut, obstacle{"QueueNotFound", fmt.Sprintf("ClusterQueue %s does not exist; work waits until somebody makes it", name)})
 			continue
 		}
-		longest = max(longest, grace)
-		if active := meta.FindStatusCondition(queue.Status.Conditions, v1alpha1.ConditionActive); active != nil && active.Status == metav1.ConditionFalse {
-			stop(active.Reason, fmt.Sprintf("ClusterQueue %s: %s", name, active.Message))
+		grace, err := convert.Grace(queue)
+		if is := obstacleOf(queue, namespace, err); is.reason != "" {
+			shut = append(shut, is)
 		}
+		longest = max(longest, grace)
 	}
-	if door.Spec.Hold == v1alpha1.HoldAll {
-		stop("Held", "spec.hold is Hold: nothing new starts")
-	}
-	door.Status.GraceSeconds = nil
+	door.Status.GraceSeconds, door.Status.Grace = nil, ""
 	if longest > 0 {
 		door.Status.GraceSeconds = new(int64(longest / time.Second))
+		door.Status.Grace = batch.FormatDuration(longest)
 	}
-	meta.SetStatusCondition(&door.Status.Conditions, condition)
+	meta.SetStatusCondition(&door.Status.Conditions, active(door, shut, r.Clock.Now()))
 	return nil
+}
+
+// obstacle is why work can't start in one of the ClusterQueues.
+type obstacle struct{ reason, message string }
+
+// obstacleOf is why work of a namespace can't start in a queue; the zero value:
+// it can. The error is that of reading the queue's grace.
+func obstacleOf(queue *v1alpha1.ClusterQueue, namespace *corev1.Namespace, err error) obstacle {
+	if err != nil {
+		return obstacle{"InvalidSpec", fmt.Sprintf("ClusterQueue %s: %v", queue.Name, err)}
+	}
+	if selector := convert.Access(queue); selector != nil && !selector.Matches(namespace.Labels) {
+		return obstacle{string(batch.ReasonAccessDenied), explain.Refused(namespace.Name, batch.QueueName(queue.Name), selector.String())}
+	}
+	is := meta.FindStatusCondition(queue.Status.Conditions, v1alpha1.ConditionActive)
+	if is != nil && is.Status == metav1.ConditionFalse {
+		return obstacle{is.Reason, fmt.Sprintf("ClusterQueue %s: %s", queue.Name, is.Message)}
+	}
+	return obstacle{}
+}
+
+// active says whether work that is sent to the door can start.
+func active(door *v1alpha1.LocalQueue, shut []obstacle, now time.Time) metav1.Condition {
+	condition := metav1.Condition{
+		Type: v1alpha1.ConditionActive, Status: metav1.ConditionTrue, Reason: "Up",
+		Message: "work can start", ObservedGeneration: door.Generation, LastTransitionTime: metav1.NewTime(now),
+	}
+	var messages []string
+	for _, is := range shut {
+		messages = append(messages, is.message)
+	}
+	why := strings.Join(messages, "; ")
+	switch {
+	case door.Spec.Hold == v1alpha1.HoldAll:
+		condition.Status, condition.Reason, condition.Message = metav1.ConditionFalse, "Held", "spec.hold is Hold: nothing new starts"
+	case len(shut) > 0 && len(shut) == len(door.Spec.ClusterQueueNames):
+		condition.Status, condition.Reason, condition.Message = metav1.ConditionFalse, shut[0].reason, why
+	case len(shut) > 0:
+		condition.Message = "work can start, but not everywhere: " + why
+	}
+	return condition
 }

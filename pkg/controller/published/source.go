@@ -3,7 +3,11 @@
 package published
 
 import (
+	"cmp"
 	"context"
+	"maps"
+	"reflect"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -31,6 +35,18 @@ type Source struct {
 	events chan event.GenericEvent
 	// changed lists the objects whose numbers differ between two views.
 	changed func(before, after *live.View) []client.Object
+}
+
+// Differing are the objects of what differs between the same part of two views,
+// in order.
+func Differing[K cmp.Ordered, V any](before, after map[K]V, object func(K) client.Object) []client.Object {
+	var out []client.Object
+	for _, name := range slices.Sorted(maps.Keys(after)) {
+		if old, known := before[name]; !known || !reflect.DeepEqual(old, after[name]) {
+			out = append(out, object(name))
+		}
+	}
+	return out
 }
 
 // NewSource makes a source; it must be made before the driver runs, and added

@@ -1,0 +1,67 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/berth-dev/berth/apis/berth/v1alpha1"
+	"github.com/berth-dev/berth/pkg/batch"
+	"github.com/berth-dev/berth/pkg/convert"
+)
+
+// What is said here stands in the workload's own status: whoever may read that
+// needs no other right.
+
+// runsShown is how many of the runs that were taken back are told of.
+const runsShown = 3
+
+// printRuns tells of the last runs that were taken back: when, why and by whom.
+func printRuns(out io.Writer, qw *v1alpha1.QueuedWorkload, now time.Time) {
+	var lines []string
+	number := convert.Restarts(qw)
+	for _, run := range slices.Backward(qw.Status.Runs) {
+		if batch.EndState(run.State) != batch.Requeued {
+			continue // it is the one that has ended for good
+		}
+		lines = append(lines, runText(number, run, now))
+		if number--; len(lines) == runsShown {
+			break
+		}
+	}
+	if len(lines) == 0 {
+		return
+	}
+	fmt.Fprintln(out, "\nIt was taken back before:")
+	for _, line := range slices.Backward(lines) {
+		fmt.Fprintf(out, "  %s\n", line)
+	}
+}
+
+func runText(number int, run v1alpha1.WorkloadRun, now time.Time) string {
+	text := fmt.Sprintf("run %d, from %s to %s", number, clockText(run.Start.UTC(), now), clockText(run.End.UTC(), now))
+	if run.Cause != "" {
+		why := batch.Notice{Cause: batch.Cause(run.Cause), By: run.By}
+		text += ": " + why.Words()
+	}
+	if run.Notice != nil {
+		text += fmt.Sprintf(" (it was told at %s)", clockText(run.Notice.UTC(), now))
+	}
+	return text
+}
+
+// printOwnWords says why a workload waits, as Berth last wrote it.
+func printOwnWords(out io.Writer, qw *v1alpha1.QueuedWorkload, now time.Time) {
+	workload := convert.Workload(qw)
+	fmt.Fprintf(out, "%s/%s waits in %s\n", workload.Namespace, workload.Name, workload.LocalQueue)
+	v := workload.LastVerdict
+	if v == nil {
+		fmt.Fprintln(out, "Berth has not said yet why.")
+		return
+	}
+	fmt.Fprintf(out, "%s: %s\n", v.Reason, v.Message)
+	if start := v.PlannedStart; start.After(now) {
+		fmt.Fprintf(out, "It starts at %s at the latest (in %s).\n", clockText(start, now), batch.FormatDuration(start.Sub(now)))
+	}
+}
