@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -145,12 +146,7 @@ func (p *printer) table(run report.Run) {
 		fmt.Fprintf(p.out, "%s: %s\n", file.Name, file.About)
 	}
 	if len(r.Jobs) > 0 {
-		t := tabwriter.NewWriter(p.out, 0, 4, 2, ' ', 0)
-		fmt.Fprintln(t, "JOB\tQUEUE\tSTATE\tSUBMITTED\tSTART\tEND\tWAITED\tVIA\tPODS\tNODES\tWHY")
-		for i := range r.Jobs {
-			fmt.Fprintln(t, strings.Join(row(&r.Jobs[i]), "\t"))
-		}
-		p.note(t.Flush())
+		p.jobs(r.Jobs)
 	}
 	if r.Trace != nil || len(r.Jobs) == 0 {
 		p.numbers(r)
@@ -159,6 +155,34 @@ func (p *printer) table(run report.Run) {
 	if p.files > 1 {
 		fmt.Fprintln(p.out)
 	}
+}
+
+// jobs prints a row for each job; what evictions have cost, where there were any.
+func (p *printer) jobs(all []sim.JobResult) {
+	evicted := slices.ContainsFunc(all, func(j sim.JobResult) bool { return j.Evictions > 0 })
+	t := tabwriter.NewWriter(p.out, 0, 4, 2, ' ', 0)
+	heading := "JOB\tQUEUE\tSTATE\tSUBMITTED\tSTART\tEND\tWAITED\tVIA\tPODS\tNODES\t"
+	if evicted {
+		heading += "EVICTED\tBY\tLOST\t"
+	}
+	fmt.Fprintln(t, heading+"WHY")
+	for i := range all {
+		cells := row(&all[i])
+		if evicted {
+			cells = slices.Insert(cells, len(cells)-1, evictionCells(&all[i])...)
+		}
+		fmt.Fprintln(t, strings.Join(cells, "\t"))
+	}
+	p.note(t.Flush())
+}
+
+// evictionCells are how often a job was evicted, for whom at last, and what run
+// time it has cost.
+func evictionCells(j *sim.JobResult) []string {
+	if j.Evictions == 0 {
+		return []string{"-", "-", "-"}
+	}
+	return []string{fmt.Sprint(j.Evictions), dash(shortName(string(j.By))), length(j.Lost)}
 }
 
 func (p *printer) note(err error) {
@@ -212,8 +236,8 @@ func length(d time.Duration) string { return batch.FormatDuration(d) }
 // numbers prints the metrics of a run that is too long for a table.
 func (p *printer) numbers(r *sim.Result) {
 	c := r.Counts
-	fmt.Fprintf(p.out, "%d jobs submitted, %d started, %d ended; %d wait and %d run at the end; the queue was %d long at most\n",
-		c.Submitted, c.Started, c.Ended, c.Waiting, c.Running, c.LongestQueue)
+	fmt.Fprintf(p.out, "%d jobs submitted, %d started, %d evicted, %d ended; %d wait and %d run at the end; the queue was %d long at most\n",
+		c.Submitted, c.Started, c.Evicted, c.Ended, c.Waiting, c.Running, c.LongestQueue)
 	t := tabwriter.NewWriter(p.out, 0, 4, 2, ' ', 0)
 	for _, name := range scenario.Metrics() {
 		fmt.Fprintf(t, "%s\t%s\n", name, metricText(name, r.Metrics[name]))
@@ -244,10 +268,10 @@ func (p *printer) outcomes(to io.Writer, r *sim.Result) {
 			fmt.Fprintf(to, "does not hold (line %d): %s\n    %s\n", o.Line, o.Text, o.Got)
 		}
 	}
-	if r.Breach != nil {
-		fmt.Fprintf(to, "an invariant is breached %s\n", r.Breach)
-	}
 	switch n := len(r.Outcomes); {
+	case r.Breach != nil:
+		// Whatever was expected: "all expectations hold" would be read as well.
+		fmt.Fprintf(to, "the run fails: an invariant is breached %s\n", r.Breach)
 	case failed > 0:
 		fmt.Fprintf(to, "%d of %d expectations do not hold\n", failed, n)
 	case n > 0:

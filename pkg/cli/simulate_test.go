@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/berth-dev/berth/pkg/sim"
 )
 
 const (
@@ -99,6 +101,55 @@ all 2 expectations hold
 `
 	if out != want {
 		t.Errorf("printed\n%s\nwant\n%s", out, want)
+	}
+}
+
+// TestTheTableTellsOfEvictions, for whom they were, and what they have cost.
+func TestTheTableTellsOfEvictions(t *testing.T) {
+	t.Parallel()
+	const gives = `apiVersion: berth.dev/v1alpha1
+kind: ClusterQueue
+metadata: {name: low}
+spec: {preemption: {mode: Requeue}}
+---
+apiVersion: berth.dev/v1alpha1
+kind: ClusterQueue
+metadata: {name: high}
+spec: {priorityTier: 9}
+---
+apiVersion: sim.berth.dev/v1alpha1
+kind: Scenario
+metadata: {name: gives-way}
+spec:
+  nodes: [{name: n, resources: {cpu: "1"}}]
+  jobs:
+  - {name: a, queue: low, requests: {cpu: 1}, walltime: 1h}
+  - {name: b, queue: high, at: 10m, requests: {cpu: 1}, walltime: 1h}
+`
+	out, _, _ := berth(t, map[string]string{"a": gives}, "simulate", "-f", "a")
+	want := `JOB  QUEUE  STATE      SUBMITTED  START  END    WAITED  VIA         PODS  NODES  EVICTED  BY  LOST  WHY
+a    low    Completed  0s         0s     2h10m  0s      Order       1     1      1        b   10m   
+b    high   Completed  10m        10m    1h10m  0s      Preemption  1     1      -        -   -     
+`
+	if out != want {
+		t.Errorf("printed\n%s\nwant\n%s", out, want)
+	}
+}
+
+// TestABreachIsTheLastWord: no line after it says that all is well.
+func TestABreachIsTheLastWord(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	p, err := newPrinter("table", &out, &out, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.outcomes(&out, &sim.Result{
+		Outcomes: []sim.Outcome{{Hold: true}, {Line: 3, Text: "{job: a}", Got: "b"}}, Breach: &sim.Breach{Event: "plan", Text: "used of n", Want: "at most 1", Got: "2"},
+	})
+	want := "does not hold (line 3): {job: a}\n    b\nthe run fails: an invariant is breached at 0s, after plan: used of n: want at most 1, got 2\n"
+	if out.String() != want {
+		t.Errorf("printed\n%s\nwant\n%s", out.String(), want)
 	}
 }
 
@@ -227,7 +278,7 @@ func TestALogIsPlayedByItself(t *testing.T) {
 	t.Parallel()
 	log := "; MaxProcs: 2\n1 0 -1 10 2 -1 -1 2 20 -1 1 1 -1 -1 1 -1 -1 -1\n2 0 -1 10 3 -1 -1 3 20 -1 1 1 -1 -1 1 -1 -1 -1\n3 1 -1 5 1 -1 -1 1 20 -1 1 1 -1 -1 1 -1 -1 -1\n"
 	out, said, code := berth(t, map[string]string{"small.swf": log}, "simulate", "-f", "small.swf")
-	if code != 0 || !strings.Contains(out, "2 jobs submitted, 2 started, 2 ended") || !strings.Contains(out, "trace: 2 jobs of 3 lines; not usable: 1 larger than the machine") {
+	if code != 0 || !strings.Contains(out, "2 jobs submitted, 2 started, 0 evicted, 2 ended") || !strings.Contains(out, "trace: 2 jobs of 3 lines; not usable: 1 larger than the machine") {
 		t.Errorf("exit code %d: %s%s", code, out, said)
 	}
 }

@@ -39,6 +39,9 @@ type JobResult struct {
 	Started      *time.Duration // its first start; nil: none
 	Ended        *time.Duration // nil: not
 	Starts       int
+	Evictions    int
+	Lost         time.Duration    // run time that evictions have cost it
+	By           batch.WorkloadID // for whom it was evicted last; empty: for nobody
 	Via          batch.Via
 	Nodes        int
 	Pods         int
@@ -95,7 +98,7 @@ func (w *world) conclude() *Result {
 func (w *world) resultOf(j *job) JobResult {
 	r := JobResult{
 		ID: j.workload.ID, Queue: j.workload.LocalQueue, State: j.state,
-		Submitted: j.submitted, Starts: j.starts,
+		Submitted: j.submitted, Starts: j.starts, Evictions: j.evictions, Lost: j.lost, By: j.by,
 	}
 	for i := range j.workload.PodSets {
 		r.Pods += j.workload.PodSets[i].Count
