@@ -298,6 +298,15 @@ func TestJobGuardProtectsQueuedJobs(t *testing.T) {
 		{"the queue of the run forged", alice, waiting(), waiting(podAnnotation(v1alpha1.ClusterQueueAnnotation, "top")), "spec.template.metadata are written by Berth only"},
 		{"the workload removed", alice, started(), started(suspended, withoutPod(v1alpha1.WorkloadLabel)), "spec.template.metadata are written by Berth only"},
 
+		{
+			"a person starts a Job that was cancelled", alice, waiting(annotation("berth.dev/cancel", "0")), started(annotation("berth.dev/cancel", "0")),
+			"this Job was cancelled (annotation berth.dev/cancel) and never runs again",
+		},
+		{
+			"an option and another while it runs", alice, started(annotation("berth.dev/walltime", "1h")), started(annotation("berth.dev/walltime", "2h"), annotation("berth.dev/hold", "true")),
+			"annotation berth.dev/walltime, berth.dev/hold can not be changed while the Job runs",
+		},
+
 		{"another queue while it waits", alice, waiting(), waiting(queue("quick")), ""},
 		{"no queue while it waits", alice, waiting(), waiting(without(v1alpha1.QueueLabel)), ""},
 		{"another queue while it runs", alice, started(), started(queue("quick")), `cannot change from "default" to "quick" while the Job runs`},

@@ -26,6 +26,7 @@ func TestOptionGuard(t *testing.T) {
 		{"begin", "2026-01-05T14:00:00Z", ""},
 		{"begin", "2026-01-05T14:00:00+01:00", ""},
 		{"begin", "tomorrow", "write a time with its zone, such as 2026-01-05T14:00:00Z"},
+		{"begin", "2026-13-05T14:00:00Z", "write a time with its zone"},
 		{"begin", "2026-01-05", "write a time with its zone"},
 		{"end-before", "2026-01-05T14:00:00Z", ""},
 		{"end-before", "", "write a time with its zone"},
@@ -64,6 +65,7 @@ func TestOptionGuard(t *testing.T) {
 		{"checkpoint", "annotation\nterm", "without line breaks"},
 		{"checkpoint", "term,lead=5m", `write a delivery before it, such as "signal=USR1,lead=5m"`},
 		{"checkpoint", "lead=5m", `write a delivery before it, such as "signal=USR1,lead=5m"`},
+		{"checkpoint", "annotation,lead=5m,every=1m,lead=6m", "lead can stand there once"},
 		{"checkpoint", "annotation,container=main", "container names where a signal or an exec goes, one of main"},
 		{"checkpoint", "signal=USR1,container=other", "container names where a signal or an exec goes, one of main"},
 		{"cancel", "0", ""},
@@ -98,7 +100,7 @@ func TestWhatThePolicyAdmitsIsRead(t *testing.T) {
 	s := newServer(t, granted)
 	for _, value := range []string{
 		"signal=USR1", "signal=SIGUSR1", "signal=USR1,lead=5m,container=main", "exec=/save.sh", "exec=/save.sh a,b, c,lead=5m",
-		`exec=/bin/sh -c 'kill -USR1 $(cat /tmp/pid)',container=main`, "http=:1/", "annotation , lead=5m , every=10m",
+		`exec=/bin/sh -c 'kill -USR1 $(cat /tmp/pid)',container=main`, "http=:1/", "annotation,lead=5m,lead=6m", "exec=/x a,every=5m,container=main,container=main", "annotation , lead=5m , every=10m",
 		"signal=", "signal=10", "signal=usr1", "exec=", "exec=x", "exec=/x,lead=soon", "http=:0", "http=:", "http=:65536", "http=:80x",
 		"a,term", "term,annotation", "annotation,lead=", "annotation,every=5", "exec=/x,container=", "lead=5m,annotation",
 	} {

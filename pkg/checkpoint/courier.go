@@ -82,6 +82,7 @@ func (c *Courier) SetupWithManager(mgr ctrl.Manager) error {
 		Named("notice").
 		For(&v1alpha1.QueuedWorkload{}).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(workloadOf)).
+		Watches(&corev1.Pod{}, handler.Funcs{UpdateFunc: c.doubt}).
 		WithOptions(controller.Options{MaxConcurrentReconciles: concurrency}).
 		Complete(c)
 }

@@ -208,6 +208,9 @@ func (c *Courier) post(ctx context.Context, d delivery, pod *corev1.Pod) (answer
 }
 
 func (c *Courier) warn(pod *corev1.Pod, note string) {
-	c.Tell(&corev1.ObjectReference{APIVersion: "v1", Kind: convert.KindPod, Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID},
-		corev1.EventTypeWarning, EventUndelivered, "Notify", note)
+	c.Tell(aboutPod(pod), corev1.EventTypeWarning, EventUndelivered, "Notify", note)
+}
+
+func aboutPod(pod *corev1.Pod) *corev1.ObjectReference {
+	return &corev1.ObjectReference{APIVersion: "v1", Kind: convert.KindPod, Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID}
 }

@@ -63,7 +63,13 @@ func (r *reading) read(text string) error {
 	if err := r.readDelivery(delivery); err != nil {
 		return fmt.Errorf("%w; %s", err, checkpointForms)
 	}
+	seen := map[string]bool{}
 	for _, option := range options {
+		name, _, _ := strings.Cut(option, "=")
+		if seen[name] {
+			return fmt.Errorf("%s stands there twice; %s", name, checkpointForms)
+		}
+		seen[name] = true
 		if err := r.readOption(option); err != nil {
 			return fmt.Errorf("%w; %s", err, checkpointForms)
 		}

@@ -32,8 +32,8 @@ func Pod(pod *corev1.Pod) batch.Pod {
 		Phase:    podPhase(pod),
 		GoneBy:   instant(pod.DeletionTimestamp),
 	}
-	if at, err := time.Parse(time.RFC3339, pod.Annotations[v1alpha1.CheckpointedAtAnnotation]); err == nil {
-		out.CheckpointedAt = at.UTC()
+	if at, err := SavedAt(pod); err == nil {
+		out.CheckpointedAt = at
 	}
 	if out.Workload != "" && !OwnWorkload(pod) {
 		out.Run = runOf(pod)
@@ -56,6 +56,12 @@ func runOf(pod *corev1.Pod) int {
 		return 0
 	}
 	return before + 1
+}
+
+// SavedAt is when a pod says that its work was saved.
+func SavedAt(pod *corev1.Pod) (time.Time, error) {
+	at, err := time.Parse(time.RFC3339, pod.Annotations[v1alpha1.CheckpointedAtAnnotation])
+	return at.UTC(), err
 }
 
 // PodWorkload is the workload that a pod belongs to; empty if it is none of

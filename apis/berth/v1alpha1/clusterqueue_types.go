@@ -123,9 +123,9 @@ type QueueFlavor struct {
 // FlavorQuota is a quota of one resource of one flavor. Amounts are quantities
 // as pods have them, without a sign or an exponent (64, 1500m, 2Ti); parts of
 // a unit are rounded up, but for cpu.
-// +kubebuilder:validation:XValidation:rule="type(self.nominalQuota) == int ? self.nominalQuota >= 0 : !self.nominalQuota.startsWith('-')",message="nominalQuota must not be below 0",fieldPath=".nominalQuota"
-// +kubebuilder:validation:XValidation:rule="!has(self.borrowingLimit) || (type(self.borrowingLimit) == int ? self.borrowingLimit >= 0 : !self.borrowingLimit.startsWith('-'))",message="borrowingLimit must not be below 0: 0 lets nothing be borrowed; leave it out for no limit",fieldPath=".borrowingLimit"
-// +kubebuilder:validation:XValidation:rule="!has(self.lendingLimit) || (type(self.lendingLimit) == int ? self.lendingLimit >= 0 : !self.lendingLimit.startsWith('-'))",message="lendingLimit must not be below 0: 0 lends nothing; leave it out to lend all",fieldPath=".lendingLimit"
+// +kubebuilder:validation:XValidation:rule="type(self.nominalQuota) == int ? self.nominalQuota >= 0 : !self.nominalQuota.startsWith('-')",messageExpression="'nominalQuota is ' + string(self.nominalQuota) + ': it must not be below 0'",fieldPath=".nominalQuota"
+// +kubebuilder:validation:XValidation:rule="!has(self.borrowingLimit) || (type(self.borrowingLimit) == int ? self.borrowingLimit >= 0 : !self.borrowingLimit.startsWith('-'))",messageExpression="'borrowingLimit is ' + string(self.borrowingLimit) + ': it must not be below 0; 0 lets nothing be borrowed, leave it out for no limit'",fieldPath=".borrowingLimit"
+// +kubebuilder:validation:XValidation:rule="!has(self.lendingLimit) || (type(self.lendingLimit) == int ? self.lendingLimit >= 0 : !self.lendingLimit.startsWith('-'))",messageExpression="'lendingLimit is ' + string(self.lendingLimit) + ': it must not be below 0; 0 lends nothing, leave it out to lend all'",fieldPath=".lendingLimit"
 // +kubebuilder:validation:XValidation:rule="!self.name.contains('/') || type(self.nominalQuota) == int || !self.nominalQuota.endsWith('m')",messageExpression="'nominalQuota: ' + self.name + ' is counted in whole units'",fieldPath=".nominalQuota"
 type FlavorQuota struct {
 	// name is the resource, such as nvidia.com/gpu, cpu, memory or pods.
@@ -175,7 +175,7 @@ type QueueWalltime struct {
 }
 
 // QueueSize bounds a single workload.
-// +kubebuilder:validation:XValidation:rule="!has(self.minNodes) || !has(self.maxNodes) || self.minNodes <= self.maxNodes",message="minNodes is above maxNodes, so nothing could use the queue: lower spec.size.minNodes or raise spec.size.maxNodes",fieldPath=".minNodes"
+// +kubebuilder:validation:XValidation:rule="!has(self.minNodes) || !has(self.maxNodes) || self.minNodes <= self.maxNodes",messageExpression="'minNodes ' + string(self.minNodes) + ' is above maxNodes ' + string(self.maxNodes) + ', so nothing could use the queue: lower spec.size.minNodes or raise spec.size.maxNodes'",fieldPath=".minNodes"
 type QueueSize struct {
 	// minNodes is the smallest number of nodes that a workload must need.
 	// Left out: 0.
@@ -204,7 +204,7 @@ type QueueAccess struct {
 	// namespaceSelector picks, by their labels, the namespaces whose work is
 	// let in; work of others waits with the reason AccessDenied. Left out: all.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="!has(self.matchExpressions) || self.matchExpressions.all(e, e.operator in ['In', 'NotIn', 'Exists', 'DoesNotExist'])",message="an operator must be In, NotIn, Exists or DoesNotExist",fieldPath=".matchExpressions"
+	// +kubebuilder:validation:XValidation:rule="!has(self.matchExpressions) || self.matchExpressions.all(e, e.operator in ['In', 'NotIn', 'Exists', 'DoesNotExist'])",messageExpression="'operator is ' + self.matchExpressions.filter(e, !(e.operator in ['In', 'NotIn', 'Exists', 'DoesNotExist']))[0].operator + ': it must be In, NotIn, Exists or DoesNotExist'",fieldPath=".matchExpressions"
 	// +kubebuilder:validation:XValidation:rule="!has(self.matchExpressions) || self.matchExpressions.all(e, (e.operator in ['In', 'NotIn']) == (has(e.values) && size(e.values) > 0))",message="In and NotIn need values, Exists and DoesNotExist take none",fieldPath=".matchExpressions"
 	NamespaceSelector *metav1.LabelSelector `json:"namespaceSelector,omitempty"`
 }
