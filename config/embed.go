@@ -30,7 +30,7 @@ const Namespace = "berth-system"
 // runs as. The admission policies know it by name.
 const ControllerServiceAccount = "berth-controller"
 
-//go:embed crd/*.yaml policy/*.yaml rbac/*.yaml manager/namespace.yaml samples/*.yaml samples/checkpoint/*.yaml
+//go:embed crd/*.yaml policy/*.yaml rbac/*.yaml manager/namespace.yaml components/exec/role.yaml samples/*.yaml samples/checkpoint/*.yaml samples/two-teams/*.yaml
 var files embed.FS
 
 // folders in the order in which their objects are applied: an object comes
@@ -60,6 +60,35 @@ func Objects() ([]*unstructured.Unstructured, error) {
 		}
 	}
 	return objects, nil
+}
+
+// execPolicy refuses what needs exec, unless its first variable says that the
+// installation grants it.
+const execPolicy = "berth-checkpoint-exec"
+
+// ObjectsWithExec are those of config/with-exec: with the right to run commands in
+// the pods of queued work.
+func ObjectsWithExec() ([]*unstructured.Unstructured, error) {
+	objects, err := Objects()
+	if err != nil {
+		return nil, err
+	}
+	granted := []any{map[string]any{"name": "granted", "expression": "true"}}
+	for _, object := range objects {
+		if object.GetName() != execPolicy || object.GetKind() != "ValidatingAdmissionPolicy" {
+			continue
+		}
+		if err := unstructured.SetNestedSlice(object.Object, granted, "spec", "variables"); err != nil {
+			return nil, fmt.Errorf("grant exec in %s: %w", execPolicy, err)
+		}
+	}
+	role, err := read("components/exec/role.yaml")
+	if err != nil {
+		return nil, err
+	}
+	// Before the policies: what lets work in must not come before what it needs.
+	first := slices.IndexFunc(objects, func(o *unstructured.Unstructured) bool { return o.GetKind() == "MutatingAdmissionPolicy" })
+	return slices.Insert(objects, max(first, 0), role...), nil
 }
 
 // Sample returns the objects of one file of config/samples, as they stand there.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -34,30 +33,11 @@ func TestObjectsAreThoseOfTheDefaultInstallation(t *testing.T) {
 // another.
 func TestObjectsWithExecAreThoseOfTheOverlay(t *testing.T) {
 	t.Parallel()
-	objects, err := config.Objects()
+	objects, err := config.ObjectsWithExec()
 	if err != nil {
 		t.Fatal(err)
 	}
-	mustBeBuilt(t, "config/with-exec", withExec(t, objects))
-}
-
-// withExec makes objects those of an installation with config/components/exec.
-func withExec(t *testing.T, objects []*unstructured.Unstructured) []*unstructured.Unstructured {
-	t.Helper()
-	for _, object := range objects {
-		if object.GetName() != "berth-checkpoint-exec" || object.GetKind() != "ValidatingAdmissionPolicy" {
-			continue
-		}
-		granted := []any{map[string]any{"name": "granted", "expression": "true"}}
-		if err := unstructured.SetNestedSlice(object.Object, granted, "spec", "variables"); err != nil {
-			t.Fatal(err)
-		}
-	}
-	content, err := os.ReadFile("components/exec/role.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return append(objects, decoded(t, content)...)
+	mustBeBuilt(t, "config/with-exec", objects)
 }
 
 // decoded are the objects of a file.

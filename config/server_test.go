@@ -227,12 +227,13 @@ func addCopies(scheme *runtime.Scheme) {
 // policies are the admission policies and bindings of config.Objects.
 func policies(t *testing.T, with ...string) []*unstructured.Unstructured {
 	t.Helper()
-	all, err := config.Objects()
+	what := config.Objects
+	if slices.Contains(with, granted) {
+		what = config.ObjectsWithExec
+	}
+	all, err := what()
 	if err != nil {
 		t.Fatal(err)
-	}
-	if slices.Contains(with, granted) {
-		all = withExec(t, all)
 	}
 	var found []*unstructured.Unstructured
 	for _, object := range all {

@@ -101,11 +101,16 @@ func (c *commands) controller() *cobra.Command {
 		},
 		RunE: func(*cobra.Command, []string) error { return nil },
 	}
-	path := ""
+	path, kept := "", journal{}
 	start := c.controllerDeed("start", "Start the controller, if it does not run", func(ctx context.Context, s *sandbox.Sandbox) error {
-		return s.UsingController(path).StartController(ctx)
+		args, err := kept.args()
+		if err != nil {
+			return usageError{err}
+		}
+		return s.UsingController(path, args...).StartController(ctx)
 	})
 	start.Flags().StringVar(&path, "controller", "", "path of the controller's program (default: berth-controller beside this program)")
+	kept.add(start.Flags())
 	command.AddCommand(start,
 		c.controllerDeed("stop", "End the controller in good order", func(ctx context.Context, s *sandbox.Sandbox) error {
 			return s.StopController(ctx)

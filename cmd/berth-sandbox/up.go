@@ -3,9 +3,11 @@ package main
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/berth-dev/berth/pkg/sandbox"
 	"github.com/berth-dev/berth/pkg/sandbox/simulate"
@@ -18,6 +20,8 @@ type upFlags struct {
 	bare                       bool
 	noController               bool
 	controller                 string
+	withExec                   bool
+	journal                    journal
 }
 
 const upHelp = `up starts a sandbox and returns when a Job can be submitted; the cluster goes on
@@ -59,7 +63,28 @@ func (c *commands) up() *cobra.Command {
 	flags.BoolVar(&f.bare, "bare", false, "make no queues; otherwise a ClusterQueue and a LocalQueue named default are made in namespace default")
 	flags.BoolVar(&f.noController, "no-controller", false, "install Berth, but leave running its controller to somebody else")
 	flags.StringVar(&f.controller, "controller", "", "path of the controller's program (default: berth-controller beside this program)")
+	flags.BoolVar(&f.withExec, "with-exec", false, "let Berth run commands in pods, which signal and exec in berth.dev/checkpoint need (config/with-exec)")
+	f.journal.add(flags)
 	return command
+}
+
+// journal is the folder in which the controller keeps its journal.
+type journal struct{ folder string }
+
+func (j *journal) add(flags *pflag.FlagSet) {
+	flags.StringVar(&j.folder, "journal-dir", "", "folder for the controller's journal, to be played again with \"kubectl berth replay\"; left out: none is kept")
+}
+
+// args are the flags of the controller.
+func (j *journal) args() ([]string, error) {
+	if j.folder == "" {
+		return nil, nil
+	}
+	folder, err := filepath.Abs(j.folder) // the controller runs in another folder
+	if err != nil {
+		return nil, fmt.Errorf("--journal-dir: %w", err)
+	}
+	return []string{"--journal-dir=" + folder}, nil
 }
 
 func (c *commands) runUp(cmd *cobra.Command, f *upFlags) error {
@@ -67,7 +92,14 @@ func (c *commands) runUp(cmd *cobra.Command, f *upFlags) error {
 	if err != nil {
 		return usageError{err}
 	}
-	options := sandbox.Options{Dir: *c.dir, NodeGroups: groups, ControllerPath: f.controller, Log: c.progress}
+	args, err := f.journal.args()
+	if err != nil {
+		return usageError{err}
+	}
+	options := sandbox.Options{Dir: *c.dir, NodeGroups: groups, ControllerPath: f.controller, ControllerArgs: args, Log: c.progress}
+	if f.withExec {
+		options.Exec = sandbox.WithExec
+	}
 	if f.bare {
 		options.Queues = sandbox.NoQueues
 	}

@@ -166,9 +166,10 @@ func (s *Sandbox) change(ctx context.Context, do func(*builder) error) error {
 	return do(&builder{options: options, log: options.Log, folder: folder, state: state, plane: plane})
 }
 
-// UsingController is the sandbox with another program as its controller.
-func (s *Sandbox) UsingController(path string) *Sandbox {
+// UsingController is the sandbox with another program as its controller, and
+// with more flags of it.
+func (s *Sandbox) UsingController(path string, args ...string) *Sandbox {
 	other := *s
-	other.options.ControllerPath = path
+	other.options.ControllerPath, other.options.ControllerArgs = path, args
 	return &other
 }

@@ -26,14 +26,18 @@ const fieldManager = "berth-sandbox"
 // defaultQueue names the queues of a sandbox that is not bare.
 const defaultQueue = "default"
 
-// install applies what config/default installs, but the controller's
+// install applies what config/default, or config/with-exec, installs, but the controller's
 // Deployment, and waits until it is in effect.
 func (s *Sandbox) install(ctx context.Context) error {
 	api, err := newApplier(s.config)
 	if err != nil {
 		return err
 	}
-	objects, err := config.Objects()
+	what := config.Objects
+	if s.options.Exec == WithExec {
+		what = config.ObjectsWithExec
+	}
+	objects, err := what()
 	if err != nil {
 		return err
 	}

@@ -37,6 +37,8 @@ type Options struct {
 	Queues Queues
 	// Berth says how much of Berth is set up.
 	Berth Berth
+	// Exec says whether Berth may run commands in the pods of queued work.
+	Exec Exec
 	// NodeTimeout is how long a node may give no sign of life until it is taken
 	// for lost. Zero: a day, because simulated nodes give none. Shorter is for
 	// a sandbox whose nodes are all real.
@@ -68,6 +70,16 @@ const (
 	WithController    Berth = ""             // all of it, the controller runs
 	WithoutController Berth = "NoController" // CRDs, rights and policies; somebody else runs the controller
 	WithoutBerth      Berth = "None"         // plain Kubernetes with simulated nodes
+)
+
+// Exec says whether Berth may run commands in pods, which the checkpoint
+// deliveries signal and exec need.
+type Exec string
+
+// The values of Exec.
+const (
+	WithoutExec Exec = ""     // as config/default installs it
+	WithExec    Exec = "Exec" // as config/with-exec does
 )
 
 // noNodeTimeout is a NodeTimeout that no sandbox lives to see.

@@ -221,6 +221,7 @@ func newCluster(ctx context.Context) (*cluster, error) {
 	}
 	var err error
 	c.sandbox, err = sandbox.Up(ctx, sandbox.Options{
+		Exec:           sandbox.WithExec,
 		Dir:            "/run/sandbox",
 		NodeGroups:     []sandbox.NodeGroup{}, // real ones only
 		NodeTimeout:    nodeTimeout,
@@ -246,33 +247,8 @@ func newCluster(ctx context.Context) (*cluster, error) {
 	if err := relay(ctx, net.JoinHostPort(serviceAddress, "443"), config.Host); err != nil {
 		return nil, err
 	}
-	if err := c.grantExec(ctx); err != nil {
-		return nil, err
-	}
 	c.nodes, err = c.startNodes(ctx, 2, map[string]string{teamLabel: everybody})
 	return c, err
-}
-
-// grantExec gives Berth the right to run commands in pods, as an installation
-// of config/with-exec has it.
-func (c *cluster) grantExec(ctx context.Context) error {
-	kubectl := filepath.Join(c.sandbox.Bin, "kubectl")
-	all, err := exec.CommandContext(ctx, kubectl, "kustomize", "../../config/with-exec").Output()
-	if err != nil {
-		return fmt.Errorf("build config/with-exec: %w", err)
-	}
-	var grant []string
-	for object := range strings.SplitSeq(string(all), "\n---\n") {
-		if strings.Contains(object, "\n  name: berth-controller-exec\n") || strings.Contains(object, "\n  name: berth-checkpoint-exec\n") {
-			grant = append(grant, object)
-		}
-	}
-	apply := exec.CommandContext(ctx, kubectl, "--kubeconfig", c.sandbox.Kubeconfig, "--cache-dir", kubectlCache, "apply", "--server-side", "--force-conflicts", "-f", "-")
-	apply.Stdin = strings.NewReader(strings.Join(grant, "\n---\n"))
-	if out, err := apply.CombinedOutput(); err != nil {
-		return fmt.Errorf("grant exec: %w: %s", err, out)
-	}
-	return nil
 }
 
 // startNodes starts nodes side by side.

@@ -175,7 +175,7 @@ type QueueWalltime struct {
 }
 
 // QueueSize bounds a single workload.
-// +kubebuilder:validation:XValidation:rule="!has(self.minNodes) || !has(self.maxNodes) || self.minNodes <= self.maxNodes",messageExpression="'minNodes ' + string(self.minNodes) + ' is above maxNodes ' + string(self.maxNodes) + ', so nothing could use the queue: lower spec.size.minNodes or raise spec.size.maxNodes'",fieldPath=".minNodes"
+// +kubebuilder:validation:XValidation:rule="!has(self.minNodes) || !has(self.maxNodes) || self.minNodes <= self.maxNodes",message="minNodes is above maxNodes, so nothing could use the queue: lower spec.size.minNodes or raise spec.size.maxNodes",fieldPath=".minNodes"
 type QueueSize struct {
 	// minNodes is the smallest number of nodes that a workload must need.
 	// Left out: 0.
@@ -204,7 +204,7 @@ type QueueAccess struct {
 	// namespaceSelector picks, by their labels, the namespaces whose work is
 	// let in; work of others waits with the reason AccessDenied. Left out: all.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="!has(self.matchExpressions) || self.matchExpressions.all(e, e.operator in ['In', 'NotIn', 'Exists', 'DoesNotExist'])",messageExpression="'operator is ' + self.matchExpressions.filter(e, !(e.operator in ['In', 'NotIn', 'Exists', 'DoesNotExist']))[0].operator + ': it must be In, NotIn, Exists or DoesNotExist'",fieldPath=".matchExpressions"
+	// +kubebuilder:validation:XValidation:rule="!has(self.matchExpressions) || self.matchExpressions.all(e, e.operator in ['In', 'NotIn', 'Exists', 'DoesNotExist'])",message="an operator must be In, NotIn, Exists or DoesNotExist",fieldPath=".matchExpressions"
 	// +kubebuilder:validation:XValidation:rule="!has(self.matchExpressions) || self.matchExpressions.all(e, (e.operator in ['In', 'NotIn']) == (has(e.values) && size(e.values) > 0))",message="In and NotIn need values, Exists and DoesNotExist take none",fieldPath=".matchExpressions"
 	NamespaceSelector *metav1.LabelSelector `json:"namespaceSelector,omitempty"`
 }

@@ -10,7 +10,7 @@ type ResourceFlavorSpec struct {
 	// nodeSelector picks the nodes of the flavor by their labels. Left out, or
 	// empty: all nodes.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="!has(self.matchExpressions) || self.matchExpressions.all(e, e.operator in ['In', 'NotIn', 'Exists', 'DoesNotExist'])",messageExpression="'operator is ' + self.matchExpressions.filter(e, !(e.operator in ['In', 'NotIn', 'Exists', 'DoesNotExist']))[0].operator + ': it must be In, NotIn, Exists or DoesNotExist'",fieldPath=".matchExpressions"
+	// +kubebuilder:validation:XValidation:rule="!has(self.matchExpressions) || self.matchExpressions.all(e, e.operator in ['In', 'NotIn', 'Exists', 'DoesNotExist'])",message="an operator must be In, NotIn, Exists or DoesNotExist",fieldPath=".matchExpressions"
 	// +kubebuilder:validation:XValidation:rule="!has(self.matchExpressions) || self.matchExpressions.all(e, (e.operator in ['In', 'NotIn']) == (has(e.values) && size(e.values) > 0))",message="In and NotIn need values, Exists and DoesNotExist take none",fieldPath=".matchExpressions"
 	NodeSelector *metav1.LabelSelector `json:"nodeSelector,omitempty"`
 
