@@ -9,14 +9,17 @@ import (
 	"net/http"
 	"sync"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
-	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
@@ -54,9 +57,10 @@ func New(config *rest.Config, o options.Controller) (manager.Manager, error) {
 	}
 	config = rest.CopyConfig(config)
 	config.QPS, config.Burst = o.QPS, o.Burst
+	watches := &live.Watches{Clock: clock.RealClock{}}
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
 		Scheme:                  scheme,
-		Cache:                   cache.Options{DefaultTransform: cache.TransformStripManagedFields()},
+		Cache:                   cache.Options{DefaultTransform: cache.TransformStripManagedFields(), DefaultWatchErrorHandler: watches.Failed},
 		Metrics:                 metricsserver.Options{BindAddress: o.MetricsAddress},
 		HealthProbeBindAddress:  o.ProbeAddress,
 		LeaderElection:          o.LeaderElect,
@@ -72,7 +76,26 @@ func New(config *rest.Config, o options.Controller) (manager.Manager, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := readiness(mgr, watches); err != nil {
+		return nil, err
+	}
 	return mgr, setup(mgr, o)
+}
+
+// readiness has a check for each kind that Berth reads, so that the answer of
+// /readyz names the one that it can't see.
+func readiness(mgr manager.Manager, watches *live.Watches) error {
+	for name, object := range map[string]client.Object{
+		"pods": &corev1.Pod{}, "nodes": &corev1.Node{}, "namespaces": &corev1.Namespace{}, "limitranges": &corev1.LimitRange{},
+		"jobs": &batchv1.Job{}, "runtimeclasses": &nodev1.RuntimeClass{}, "priorityclasses": &schedulingv1.PriorityClass{},
+		"clusterqueues": &v1alpha1.ClusterQueue{}, "cohorts": &v1alpha1.Cohort{}, "localqueues": &v1alpha1.LocalQueue{},
+		"queuedworkloads": &v1alpha1.QueuedWorkload{}, "resourceflavors": &v1alpha1.ResourceFlavor{}, "schedulingpolicies": &v1alpha1.SchedulingPolicy{},
+	} {
+		if err := mgr.AddReadyzCheck("sees-"+name, func(*http.Request) error { return watches.Check(object) }); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func setup(mgr manager.Manager, o options.Controller) error {
@@ -117,9 +140,6 @@ func setup(mgr manager.Manager, o options.Controller) error {
 		}
 	}
 	if err := mgr.AddHealthzCheck("plans", func(*http.Request) error { return process.driver.Healthy() }); err != nil {
-		return err
-	}
-	if err := mgr.AddReadyzCheck("ping", healthz.Ping); err != nil {
 		return err
 	}
 	return mgr.Add(process)

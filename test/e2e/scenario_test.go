@@ -76,6 +76,9 @@ type show struct {
 // names that are the team's.
 func newShow(t *testing.T, file *scenario.File) *show {
 	t.Helper()
+	if not := file.NotLive(); len(not) > 0 {
+		t.Fatalf("%s has what is not played live: %s", file.Path, strings.Join(not, "; "))
+	}
 	s := &show{
 		team: newTeam(t), file: file, scale: file.LiveScale.Seconds(),
 		nodes: map[string]batch.NodeName{}, works: map[batch.WorkloadID]*work{},
@@ -94,27 +97,18 @@ func newShow(t *testing.T, file *scenario.File) *show {
 	for _, object := range file.Objects {
 		s.apply(object)
 	}
-	if len(file.Events) > 0 || file.Trace != nil {
-		t.Fatalf("%s has events or a trace, which are not played live", file.Path)
-	}
 	return s
 }
 
 // apply makes an object of the scenario.
 func (s *show) apply(object scenario.Object) {
 	s.t.Helper()
-	if object.Kind == "LocalQueue" && !s.file.LocalQueues {
-		return // the doors that each ClusterQueue has
-	}
 	if object.Kind != "ClusterQueue" {
-		s.t.Fatalf("%s has a %s, which is not played live", s.file.Path, object.Kind)
+		return // the doors that each ClusterQueue has
 	}
 	queue := &v1alpha1.ClusterQueue{}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Raw, queue); err != nil {
 		s.t.Fatal(err)
-	}
-	if len(queue.Spec.Flavors) > 0 || queue.Spec.CohortName != "" || s.file.LocalQueues {
-		s.t.Fatalf("%s has flavors, cohorts or LocalQueues, which are not played live", s.file.Path)
 	}
 	name := s.name + "-" + object.Name
 	s.makeQueue(name, func(spec *v1alpha1.ClusterQueueSpec) {
@@ -148,9 +142,6 @@ func (s *show) duration(text v1alpha1.Duration) v1alpha1.Duration {
 func (s *show) job(j *scenario.Job) *work {
 	s.t.Helper()
 	w := &j.Workload
-	if len(w.PodSets) != 1 || w.PodSets[0].MinCount > 0 || len(w.PodSets[0].Selector.Labels)+len(w.PodSets[0].Selector.AnyOf) > 0 || j.Saves != nil || j.CancelAt > 0 || w.Held {
-		s.t.Fatalf("%s: job %s has something that is not played live", s.file.Path, w.Name)
-	}
 	_, door, _ := strings.Cut(string(w.LocalQueue), "/")
 	traits := []trait{pods(w.PodSets[0].Count), through(door), exits(map[bool]int{true: 1}[j.Fails])}
 	for name, amount := range w.PodSets[0].Requests {
@@ -264,58 +255,126 @@ func (s *show) check(e *scenario.Expectation, slack time.Duration) {
 		s.t.Helper()
 		s.t.Errorf("%s, line %d: %s: %s is %v, want %v", s.file.Path, e.Line, e.Text, what, got, want)
 	}
-	total := 0
-	for _, n := range s.evictions() {
-		total += n
-	}
-	if e.EvictionsTotal != nil && *e.EvictionsTotal != total {
-		say("evictionsTotal", *e.EvictionsTotal, total)
-	}
-	if e.Job == "" || e.At != nil {
-		return // what is so at a moment is the simulator's to say
+	if e.Job == "" {
+		s.checkAll(e, slack, say)
+		return
 	}
 	qw := s.works[e.Job].record()
+	s.checkTimes(e, qw, slack, say)
 	runs := qw.Status.Runs
-	near := func(what string, want *time.Duration, got time.Time) {
-		s.t.Helper()
-		// The API's times are whole seconds.
-		if at := got.Sub(s.began.Truncate(time.Second)); want != nil && (at-s.real(*want)).Abs() > slack+time.Second {
-			say(what, s.real(*want), at)
-		}
-	}
-	near("start", e.Start, runs[0].Start.Time)
-	near("end", e.End, runs[len(runs)-1].End.Time)
 	if e.State != "" && e.State != state(qw) {
 		say("state", e.State, state(qw))
 	}
 	if e.Starts != nil && *e.Starts != len(runs) {
 		say("starts", *e.Starts, len(runs))
 	}
-	taken := slices.DeleteFunc(slices.Clone(runs), func(r v1alpha1.WorkloadRun) bool { return r.Cause == "" })
+	taken := evicted(runs)
 	if e.Evictions != nil && *e.Evictions != len(taken) {
 		say("evictions", *e.Evictions, len(taken))
 	}
-	if e.Cause != "" && (len(taken) == 0 || taken[len(taken)-1].Cause != string(e.Cause)) {
-		say("cause", e.Cause, taken)
+	last := v1alpha1.WorkloadRun{}
+	if len(taken) > 0 {
+		last = taken[len(taken)-1]
 	}
-	if via := qw.Status.Allocation.Via; e.Via != "" && len(runs) == 1 && via != string(e.Via) {
-		say("via", e.Via, via)
+	if e.Cause != "" && last.Cause != string(e.Cause) {
+		say("cause", e.Cause, last.Cause)
 	}
-	if len(e.Nodes) > 0 && len(runs) == 1 {
-		s.checkNodes(e, hostsOf(qw), say)
+	if by := strings.Replace(last.By, s.name+"/", "default/", 1); e.By != "" && by != string(e.By) {
+		say("by", e.By, by)
+	}
+	s.checkPlace(e, qw, say)
+}
+
+// checkAll compares what is expected of all jobs together.
+func (s *show) checkAll(e *scenario.Expectation, slack time.Duration, say func(what string, want, got any)) {
+	s.t.Helper()
+	evictions, starts := 0, 0
+	for _, w := range s.works {
+		runs := w.record().Status.Runs
+		evictions, starts = evictions+len(evicted(runs)), starts+len(runs)
+	}
+	if e.EvictionsTotal != nil && *e.EvictionsTotal != evictions {
+		say("evictionsTotal", *e.EvictionsTotal, evictions)
+	}
+	if e.StartsTotal != nil && *e.StartsTotal != starts {
+		say("startsTotal", *e.StartsTotal, starts)
+	}
+	if a, b := s.works[e.Before[0]], s.works[e.Before[1]]; a != nil && b != nil {
+		if first, then := a.record().Status.Runs[0].Start, b.record().Status.Runs[0].Start; first.After(then.Add(slack)) {
+			say("before", then, first)
+		}
 	}
 }
 
-func (s *show) checkNodes(e *scenario.Expectation, hosts []string, say func(what string, want, got any)) {
+// evicted are the runs that were taken back.
+func evicted(runs []v1alpha1.WorkloadRun) []v1alpha1.WorkloadRun {
+	return slices.DeleteFunc(slices.Clone(runs), func(r v1alpha1.WorkloadRun) bool { return r.Cause == "" })
+}
+
+// checkTimes compares when it ran and was told, and what that has cost it. The
+// API's times are whole seconds.
+func (s *show) checkTimes(e *scenario.Expectation, qw *v1alpha1.QueuedWorkload, slack time.Duration, say func(what string, want, got any)) {
 	s.t.Helper()
-	var got []string
-	for _, host := range hosts {
-		got = append(got, string(s.nodes[host]))
+	runs := qw.Status.Runs
+	near := func(what string, want *time.Duration, got time.Time) {
+		s.t.Helper()
+		if at := got.Sub(s.began.Truncate(time.Second)); want != nil && (at-s.real(*want)).Abs() > slack+time.Second {
+			say(what, s.real(*want), at)
+		}
 	}
-	slices.Sort(got)
-	got = slices.Compact(got)
-	want := slices.Sorted(slices.Values(e.Nodes))
-	if !slices.Equal(want, got) {
-		say("nodes", want, got)
+	near("start", e.Start, runs[0].Start.Time)
+	near("end", e.End, runs[len(runs)-1].End.Time)
+	taken := evicted(runs)
+	if e.EvictedAt != nil && len(e.EvictedAt) != len(taken) {
+		say("evictedAt", e.EvictedAt, taken)
+		return
+	}
+	lost := time.Duration(0)
+	for i, run := range taken {
+		lost += run.End.Sub(run.Start.Time)
+		if e.EvictedAt == nil {
+			continue
+		}
+		if run.Notice == nil {
+			say("evictedAt", e.EvictedAt[i], "a run that was told nothing")
+			continue
+		}
+		near("evictedAt", &e.EvictedAt[i], run.Notice.Time)
+	}
+	if e.Lost != nil && (lost-s.real(*e.Lost)).Abs() > time.Duration(len(taken)+1)*(slack+time.Second) {
+		say("lost", s.real(*e.Lost), lost)
+	}
+}
+
+// checkPlace compares where and how its first run was started. Of several runs
+// the record has the place of the last alone.
+func (s *show) checkPlace(e *scenario.Expectation, qw *v1alpha1.QueuedWorkload, say func(what string, want, got any)) {
+	s.t.Helper()
+	if e.Via == "" && len(e.Nodes)+len(e.Order) == 0 && e.NodeCount == nil && e.Pods == nil {
+		return
+	}
+	if n := len(qw.Status.Runs); n != 1 {
+		say("the number of runs of a job whose place is expected", 1, n)
+		return
+	}
+	if via := qw.Status.Allocation.Via; e.Via != "" && via != string(e.Via) {
+		say("via", e.Via, via)
+	}
+	var order []string
+	for _, host := range hostsOf(qw) {
+		order = append(order, string(s.nodes[host]))
+	}
+	nodes := slices.Compact(slices.Sorted(slices.Values(order)))
+	if want := slices.Sorted(slices.Values(e.Nodes)); len(want) > 0 && !slices.Equal(want, nodes) {
+		say("nodes", want, nodes)
+	}
+	if len(e.Order) > 0 && !slices.Equal(e.Order, order) {
+		say("order", e.Order, order)
+	}
+	if e.NodeCount != nil && *e.NodeCount != len(nodes) {
+		say("nodeCount", *e.NodeCount, len(nodes))
+	}
+	if e.Pods != nil && *e.Pods != len(order) {
+		say("pods", *e.Pods, len(order))
 	}
 }
