@@ -95,7 +95,7 @@ func (a *Applier) tellWait(owner *corev1.ObjectReference, before *v1alpha1.Queue
 }
 
 func startedNote(allocation batch.Allocation) string {
-	note := fmt.Sprintf("started on %d node(s) of ClusterQueue %s", convert.NodeCount(allocation), allocation.Queue)
+	note := fmt.Sprintf("started on %s of ClusterQueue %s", convert.NodesText(allocation), allocation.Queue)
 	if allocation.Via == batch.ViaBackfill {
 		note += ", in a gap before higher-ranked work, which it does not delay"
 	}

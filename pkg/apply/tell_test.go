@@ -45,7 +45,7 @@ func TestEventsTellTheStory(t *testing.T) {
 			"Waiting: Held: held by its author",
 		}},
 		{"its start", batch.Plan{At: at(1), Start: []batch.StartDecision{backfill}}, []string{
-			"Started: started on 1 node(s) of ClusterQueue gpu, in a gap before higher-ranked work, which it does not delay, until 2026-03-02T09:01:00Z at the latest",
+			"Started: started on 1 node of ClusterQueue gpu, in a gap before higher-ranked work, which it does not delay, until 2026-03-02T09:01:00Z at the latest",
 		}},
 		{"its pods", batch.Plan{At: at(1), Ready: []batch.ReadyDecision{{ID: id("a"), Ready: true}}}, nil},
 		{"taken back", batch.Plan{At: at(2), Evict: []batch.EvictDecision{{

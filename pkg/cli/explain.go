@@ -130,8 +130,11 @@ func told(qw *v1alpha1.QueuedWorkload, in explainInput) bool {
 	workload := convert.Workload(qw)
 	switch {
 	case workload.Finished != nil:
-		fmt.Fprintf(in.out, "%s/%s has ended: %s at %s. %s\n", in.namespace, workload.Name, workload.Finished.State,
-			clockText(workload.Finished.Time, in.clock.Now()), workload.Finished.Message)
+		fmt.Fprintf(in.out, "%s/%s has ended: %s at %s\n", in.namespace, workload.Name, workload.Finished.State,
+			clockText(workload.Finished.Time, in.clock.Now()))
+		if why := workload.Finished.Message; why != convert.HasEnded {
+			fmt.Fprintln(in.out, why)
+		}
 	case workload.Allocation != nil:
 		a := workload.Allocation
 		fmt.Fprintf(in.out, "%s/%s has been started at %s in ClusterQueue %s, on %s; it may run until %s\n", in.namespace, workload.Name,

@@ -50,6 +50,9 @@ const (
 	plannedMark = "~"
 )
 
+// HasEnded is said of an end of which there is no more to say.
+const HasEnded = "it has ended"
+
 // podsMade is said of a run from its start until all its pods are ready.
 const podsMade = "its pods are being made"
 
@@ -75,8 +78,7 @@ func RecordStart(qw *v1alpha1.QueuedWorkload, in batch.Allocation, at time.Time)
 	if !in.Deadline.IsZero() {
 		until = "until " + in.Deadline.UTC().Format(time.RFC3339)
 	}
-	nodes := NodeCount(in)
-	message := fmt.Sprintf("%d %s of ClusterQueue %s, %s", nodes, plural(nodes, "node", "nodes"), in.Queue, until)
+	message := fmt.Sprintf("%s of ClusterQueue %s, %s", NodesText(in), in.Queue, until)
 	set(qw, v1alpha1.ConditionPending, metav1.ConditionFalse, v1alpha1.ConditionAdmitted, "it has started", at)
 	set(qw, v1alpha1.ConditionAdmitted, metav1.ConditionTrue, reason, message, at)
 	set(qw, v1alpha1.ConditionPodsReady, metav1.ConditionFalse, StateStarting, podsMade, at)
@@ -155,18 +157,24 @@ func RecordFinish(qw *v1alpha1.QueuedWorkload, end batch.End, at time.Time) {
 	endRun(status, end, taken)
 	message := end.Message
 	if message == "" {
-		message = "it has ended"
+		message = HasEnded
 	}
-	set(qw, v1alpha1.ConditionPending, metav1.ConditionFalse, v1alpha1.ConditionFinished, "it has ended", at)
-	set(qw, v1alpha1.ConditionAdmitted, metav1.ConditionFalse, v1alpha1.ConditionFinished, "it has ended", at)
+	set(qw, v1alpha1.ConditionPending, metav1.ConditionFalse, v1alpha1.ConditionFinished, HasEnded, at)
+	set(qw, v1alpha1.ConditionAdmitted, metav1.ConditionFalse, v1alpha1.ConditionFinished, HasEnded, at)
 	if meta.IsStatusConditionTrue(status.Conditions, v1alpha1.ConditionPodsReady) {
-		set(qw, v1alpha1.ConditionPodsReady, metav1.ConditionFalse, v1alpha1.ConditionFinished, "it has ended", at)
+		set(qw, v1alpha1.ConditionPodsReady, metav1.ConditionFalse, v1alpha1.ConditionFinished, HasEnded, at)
 	}
 	set(qw, v1alpha1.ConditionFinished, metav1.ConditionTrue, string(end.State), message, end.Time)
 	status.PlannedStartTime = nil
 	status.RequeueAfter, status.Nomination = nil, nil
 	status.Summary = summary(qw, string(end.State), "", message)
 	status.Summary.Until = end.Time.UTC().Format(time.RFC3339)
+}
+
+// NodesText says on how many nodes an allocation is: "1 node".
+func NodesText(in batch.Allocation) string {
+	n := NodeCount(in)
+	return fmt.Sprintf("%d %s", n, plural(n, "node", "nodes"))
 }
 
 // NodeCount is the number of nodes of an allocation.

@@ -152,7 +152,7 @@ func TestEndlessWorkThatMustEndTakesAllThatIsLeft(t *testing.T) {
 	}
 	w.submit(job{name: "full", pods: 1, gpu: 8, walltime: 60}, job{name: "late", gpu: 8, runs: -1, edit: endBefore(80)})
 	w.until(80)
-	w.reason("late", batch.ReasonDeadlineMissed, "must have ended by 09:20, and that is over")
+	w.reason("late", batch.ReasonDeadlineMissed, "must have ended by 09:20, and that time has passed")
 }
 
 func TestWorkTakesNoPartBeforeItsBeginTime(t *testing.T) {

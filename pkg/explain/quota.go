@@ -28,7 +28,7 @@ func shortage(reason batch.Reason, f batch.Facts) string {
 		text += fmt.Sprintf(", and has lent %s", Amount(f.Resource, f.Lent))
 	}
 	if f.Cohort != "" {
-		return fmt.Sprintf("%s: %s with all that Cohort %s can lend", text, left, f.Cohort)
+		return fmt.Sprintf("%s; with all that Cohort %s can lend: %s", text, f.Cohort, left)
 	}
 	return text + ": " + left
 }

@@ -125,7 +125,7 @@ func preempting(v batch.Verdict) string {
 	if f.Ahead == 0 {
 		return fmt.Sprintf("asks %s; its place is kept for it until all of it is free; %s", ask, when(v))
 	}
-	return fmt.Sprintf("asks %s; %s to it, told to end by %s: %s%s; what is free of their place is kept for it; %s",
+	return fmt.Sprintf("asks %s; %s to it, told to end by %s: %s%s; their place is kept for it as it becomes free; %s",
 		ask, gives(f.Ahead), Clock(f.Until, f.At), f.First, lost(f), when(v))
 }
 
@@ -138,8 +138,11 @@ func lost(f batch.Facts) string {
 	if f.Resource == batch.ResourceCPU {
 		unit = 1000
 	}
-	minutes := f.Lost / unit / 60
-	return fmt.Sprintf(" (not saved: %d:%02d hours of %s)", minutes/60, minutes%60, f.Resource)
+	if f.Lost/unit == 0 {
+		return " (they lose no work)"
+	}
+	long := time.Duration(f.Lost/unit) * time.Second
+	return fmt.Sprintf(" (what they have not saved is lost: %s of %s time)", batch.FormatDuration(long), f.Resource)
 }
 
 func gives(n int) string {
@@ -153,7 +156,7 @@ func gives(n int) string {
 func missed(f batch.Facts) string {
 	const never = "it never starts unless its author gives it "
 	if f.Walltime == 0 {
-		return fmt.Sprintf("must have ended by %s, and that is over; %sa later end-before", Clock(f.Until, f.At), never)
+		return fmt.Sprintf("must have ended by %s, and that time has passed; %sa later end-before", Clock(f.Until, f.At), never)
 	}
 	return fmt.Sprintf("must have ended by %s and asks for %s at least, so it had to start by %s; %sa later end-before, or a shorter walltime or time-min",
 		Clock(f.Until, f.At), batch.FormatWalltime(f.Walltime), Clock(f.Until.Add(-time.Duration(f.Walltime)), f.At), never)

@@ -63,7 +63,7 @@ func TestVerdictsInWords(t *testing.T) {
 			batch.Verdict{Reason: batch.ReasonQuotaExceeded, PlannedStart: start, Facts: batch.Facts{
 				Asked: single, Queue: "a", Flavor: "cpu", Resource: batch.ResourceCPU, Need: 1500, Free: 500, Used: 1000, Limit: 4000, Lent: 3000, Cohort: "all",
 			}},
-			"asks 1 × 1500m cpu; ClusterQueue a uses 1 of 4 cpu of its quota in cpu, and has lent 3: 500m left, 1500m asked with all that Cohort all can lend; starts at 14:20 at the latest",
+			"asks 1 × 1500m cpu; ClusterQueue a uses 1 of 4 cpu of its quota in cpu, and has lent 3; with all that Cohort all can lend: 500m left, 1500m asked; starts at 14:20 at the latest",
 		},
 		{
 			"a borrowing limit",
@@ -152,7 +152,7 @@ func TestVerdictsInWords(t *testing.T) {
 			batch.Verdict{Reason: batch.ReasonPreempting, PlannedStart: start, Facts: batch.Facts{
 				Asked: gang, Ahead: 2, First: "ns/a, ns/b", Until: start, Resource: batch.ResourceGPU, Lost: 8 * 5400,
 			}},
-			"asks 4 × 8 nvidia.com/gpu; 2 workloads give way to it, told to end by 14:20: ns/a, ns/b (not saved: 12:00 hours of nvidia.com/gpu); what is free of their place is kept for it; starts at 14:20 at the latest",
+			"asks 4 × 8 nvidia.com/gpu; 2 workloads give way to it, told to end by 14:20: ns/a, ns/b (what they have not saved is lost: 12h of nvidia.com/gpu time); their place is kept for it as it becomes free; starts at 14:20 at the latest",
 		},
 		{
 			"the others are gone, and a node is not free yet",
@@ -209,7 +209,7 @@ func TestVerdictsInWords(t *testing.T) {
 			"asks for a walltime of UNLIMITED; ClusterQueue main allows 1d12h at most; it never starts unless one of them is changed",
 		},
 		{"not before", batch.Verdict{Reason: batch.ReasonBeginTime, Facts: batch.Facts{Until: start}}, "may not begin before 14:20; it starts by itself from then on"},
-		{"too late", batch.Verdict{Reason: batch.ReasonDeadlineMissed, Facts: batch.Facts{Until: start}}, "must have ended by 14:20, and that is over; it never starts unless its author gives it a later end-before"},
+		{"too late", batch.Verdict{Reason: batch.ReasonDeadlineMissed, Facts: batch.Facts{Until: start}}, "must have ended by 14:20, and that time has passed; it never starts unless its author gives it a later end-before"},
 		{
 			"too long to end in time",
 			batch.Verdict{Reason: batch.ReasonDeadlineMissed, Facts: batch.Facts{Until: start, At: start, Walltime: batch.Walltime(3 * time.Hour)}},
