@@ -47,6 +47,13 @@ func TestOptionGuard(t *testing.T) {
 		{"exclusive", "None", ""},
 		{"exclusive", "User", `it must be "Workload"`},
 		{"exclusive", "true\n", "must be Workload or None"},
+		{"account", "lab", ""},
+		{"account", "lab.physics-2", ""},
+		{"account", "", "write the name of the Account that is charged"},
+		{"account", "Lab", "write the name of the Account that is charged"},
+		{"account", "a b", "write the name of the Account that is charged"},
+		{"account", strings.Repeat("a", 64), "at most 63"},
+		{"account", "lab\n", "must be the name of an Account"},
 		{"checkpoint", "term", ""},
 		{"checkpoint", "term,every=10m", ""},
 		{"checkpoint", "every=1h30m", ""},
@@ -159,6 +166,25 @@ func TestACancelStays(t *testing.T) {
 		job(free, queue("default"), indexed, annotation("berth.dev/array", "true"), cancel("2m"))))
 	if !strings.Contains(got, "delete the Job") {
 		t.Errorf("an array is cancelled: %q", got)
+	}
+}
+
+// TestTheAccountOfARunStays: what a run is charged to was settled at its start.
+func TestTheAccountOfARunStays(t *testing.T) {
+	t.Parallel()
+	s := newServer(t)
+	lab, office := annotation("berth.dev/account", "lab"), annotation("berth.dev/account", "office")
+	if got := message(s.admit(alice, admission.Update, job(free, queue("default"), suspended, lab), job(free, queue("default"), suspended, office))); got != "" {
+		t.Errorf("the account of a waiting Job can't be changed: %s", got)
+	}
+	for _, after := range []*batchv1.Job{job(free, queue("default"), running, office), job(free, queue("default"), running)} {
+		got := message(s.admit(alice, admission.Update, job(free, queue("default"), running, lab), after))
+		if !strings.Contains(got, "can not be changed while the Job runs") {
+			t.Errorf("the account of a running Job is changed to %v: %q", after.Annotations, got)
+		}
+	}
+	if got := message(s.admit(alice, admission.Create, nil, job(free, lab))); !strings.Contains(got, "have an effect on queued Jobs only") {
+		t.Errorf("an account on a Job without a queue: %q", got)
 	}
 }
 

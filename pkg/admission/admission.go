@@ -30,7 +30,6 @@ const highestClass = 1_000_000_000
 // later are kinds that Berth will have, with what is missing.
 func later() map[string]string {
 	return map[string]string{
-		"Account":          "accounts",
 		"QualityOfService": "service classes",
 		"Topology":         "topology",
 		"Reservation":      "reservations",
@@ -125,6 +124,13 @@ func events(object *unstructured.Unstructured) (seen, gone batch.Event, err erro
 		}
 		cohort := convert.Cohort(typed)
 		return batch.CohortObserved{Cohort: cohort}, batch.CohortGone{Name: cohort.Name}, nil
+	case "Account":
+		typed := &v1alpha1.Account{}
+		if err := into(object, typed); err != nil {
+			return nil, nil, err
+		}
+		account := convert.Account(typed)
+		return batch.AccountObserved{Account: account}, batch.AccountGone{Name: account.Name}, nil
 	case "LocalQueue":
 		typed := &v1alpha1.LocalQueue{}
 		if err := into(object, typed); err != nil {

@@ -92,12 +92,12 @@ func TestWhatAClusterRefusesIsRefused(t *testing.T) {
 			"the SchedulingPolicy is named default",
 		},
 		{
-			"a kind of later versions", "{apiVersion: berth.dev/v1alpha1, kind: Account, metadata: {name: c}}",
-			"kind Account: this version does not have accounts yet",
+			"a kind of later versions", "{apiVersion: berth.dev/v1alpha1, kind: QualityOfService, metadata: {name: c}}",
+			"kind QualityOfService: this version does not have service classes yet",
 		},
 		{
 			"an unknown kind", "{apiVersion: berth.dev/v1alpha1, kind: Queue, metadata: {name: c}}",
-			`no matches for kind "Queue" in version "berth.dev/v1alpha1": a scenario has ClusterQueue, Cohort, LocalQueue, ResourceFlavor, SchedulingPolicy`,
+			`no matches for kind "Queue" in version "berth.dev/v1alpha1": a scenario has Account, ClusterQueue, Cohort, LocalQueue, ResourceFlavor, SchedulingPolicy`,
 		},
 		{
 			"what Berth makes itself", "{apiVersion: berth.dev/v1alpha1, kind: QueuedWorkload, metadata: {name: c}, spec: {queueName: q, podSets: [{name: main, count: 1}]}}",

@@ -33,6 +33,11 @@ type (
 	// CohortGone says that a Cohort was deleted.
 	CohortGone struct{ Name CohortName }
 
+	// AccountObserved carries an Account as it is now.
+	AccountObserved struct{ Account Account }
+	// AccountGone says that an Account was deleted.
+	AccountGone struct{ Name AccountName }
+
 	// LocalQueueObserved carries a LocalQueue as it is now.
 	LocalQueueObserved struct{ LocalQueue LocalQueue }
 	// LocalQueueGone says that a LocalQueue was deleted.
@@ -131,6 +136,8 @@ func (QueueObserved) isEvent()      {}
 func (QueueGone) isEvent()          {}
 func (CohortObserved) isEvent()     {}
 func (CohortGone) isEvent()         {}
+func (AccountObserved) isEvent()    {}
+func (AccountGone) isEvent()        {}
 func (LocalQueueObserved) isEvent() {}
 func (LocalQueueGone) isEvent()     {}
 func (FlavorObserved) isEvent()     {}

@@ -13,6 +13,9 @@ type QueueName string
 // CohortName is the name of a Cohort.
 type CohortName string
 
+// AccountName is the name of an Account.
+type AccountName string
+
 // LocalQueueName identifies a LocalQueue: "namespace/name".
 type LocalQueueName string
 

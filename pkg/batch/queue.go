@@ -49,6 +49,10 @@ type Queue struct {
 
 	// Access picks the namespaces that may use the queue; nil: all.
 	Access *LabelSelector
+	// AllowAccounts are the accounts whose work is let in, with all accounts
+	// below them; none: all work is. DenyAccounts are kept out, with all below
+	// them, whatever else lets them in.
+	AllowAccounts, DenyAccounts []AccountName `json:",omitempty"`
 }
 
 // LocalQueue is the door to a queue in a namespace.
@@ -56,6 +60,8 @@ type LocalQueue struct {
 	Name   LocalQueueName
 	Queues []QueueName
 	Held   bool
+	// Account is charged for work that names none; empty: none is.
+	Account AccountName `json:",omitempty"`
 }
 
 // Flavor is a set of like nodes.

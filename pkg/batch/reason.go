@@ -115,6 +115,9 @@ type Facts struct {
 	// Until is when a requeued workload is tried again, when one may begin, or
 	// by when one must have ended.
 	Until time.Time
+	// Account is who would be charged, User who asks for it.
+	Account AccountName
+	User    string
 	// Text is what somebody else said: why a spec is invalid, what a name is.
 	Text string
 	// Selector is what a queue asks of the labels of a namespace.
@@ -159,5 +162,6 @@ func (f Facts) sameCause(other Facts) bool {
 		f.Resource == other.Resource && f.Need == other.Need && f.Limit == other.Limit && f.Bound == other.Bound &&
 		f.Walltime == other.Walltime && f.WalltimeMax == other.WalltimeMax &&
 		f.Until.Equal(other.Until) && f.Text == other.Text && f.Selector == other.Selector &&
+		f.Account == other.Account && f.User == other.User &&
 		slices.EqualFunc(f.Asked, other.Asked, func(a, b Ask) bool { return a.Pods == b.Pods && a.Least == b.Least && a.Requests.Equal(b.Requests) })
 }

@@ -9,6 +9,7 @@ type Snapshot struct {
 	Nodes       []*NodeView // by name
 	Queues      map[QueueName]*Queue
 	Cohorts     map[CohortName]*Cohort
+	Accounts    Accounts
 	LocalQueues map[LocalQueueName]*LocalQueue
 	Flavors     map[FlavorName]*Flavor
 	Namespaces  map[string]*Labels

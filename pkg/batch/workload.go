@@ -21,9 +21,10 @@ type Workload struct {
 	Walltime   Walltime // as declared; 0: the queue's default
 	Priority   int32    // higher first, within a tier
 	Submitter  string
-	Held       bool      // by its author
-	QueuedAt   time.Time // first submission; an eviction does not change it
-	Invalid    string    // why it can never be planned, in words; empty if it can
+	Account    AccountName // to be charged; empty: the LocalQueue's
+	Held       bool        // by its author
+	QueuedAt   time.Time   // first submission; an eviction does not change it
+	Invalid    string      // why it can never be planned, in words; empty if it can
 
 	TimeMin   Walltime     // shortest acceptable limit for a start now; 0: Walltime
 	Begin     time.Time    // takes no part before; zero: at once

@@ -166,6 +166,9 @@ func sameObject(a, b batch.Event) bool {
 	case batch.CohortObserved:
 		b, ok := b.(batch.CohortObserved)
 		return ok && a.Cohort.Name == b.Cohort.Name
+	case batch.AccountObserved:
+		b, ok := b.(batch.AccountObserved)
+		return ok && a.Account.Name == b.Account.Name
 	case batch.LocalQueueObserved:
 		b, ok := b.(batch.LocalQueueObserved)
 		return ok && a.LocalQueue.Name == b.LocalQueue.Name

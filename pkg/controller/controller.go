@@ -27,6 +27,7 @@ import (
 	"github.com/berth-dev/berth/pkg/apply"
 	"github.com/berth-dev/berth/pkg/batch"
 	"github.com/berth-dev/berth/pkg/checkpoint"
+	"github.com/berth-dev/berth/pkg/controller/account"
 	"github.com/berth-dev/berth/pkg/controller/clusterqueue"
 	"github.com/berth-dev/berth/pkg/controller/cohort"
 	"github.com/berth-dev/berth/pkg/controller/job"
@@ -130,6 +131,7 @@ func setup(mgr manager.Manager, o options.Controller) error {
 		&job.Reconciler{Client: mgr.GetClient(), Reader: mgr.GetAPIReader(), Clock: wall, Metrics: measures, Observe: process.observe, Announce: courier.Announce, Recorder: mgr.GetEventRecorder("berth")},
 		&pod.Reconciler{Client: mgr.GetClient(), Reader: mgr.GetAPIReader(), Clock: wall, Metrics: measures, Observe: process.observe, Announce: courier.Announce},
 		courier,
+		&account.Reconciler{Client: mgr.GetClient(), Clock: wall},
 		&clusterqueue.Reconciler{Client: mgr.GetClient(), Clock: wall, Driver: process.driver},
 		&cohort.Reconciler{Client: mgr.GetClient(), Clock: wall, Driver: process.driver},
 		&localqueue.Reconciler{Client: mgr.GetClient(), Clock: wall, Driver: process.driver},

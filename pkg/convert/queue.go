@@ -37,6 +37,9 @@ func Queue(cq *v1alpha1.ClusterQueue) (batch.Queue, error) {
 		out.MinNodes, out.MaxNodes, out.MaxPods = number(size.MinNodes), number(size.MaxNodes), number(size.MaxPods)
 	}
 	out.Access = Access(cq)
+	if access := cq.Spec.Access; access != nil {
+		out.AllowAccounts, out.DenyAccounts = accountNames(access.AllowAccounts), accountNames(access.DenyAccounts)
+	}
 	if limits := cq.Spec.Walltime; limits != nil {
 		var err error
 		if out.WalltimeDefault, err = duration("spec.walltime.default", limits.Default); err != nil {
@@ -100,7 +103,7 @@ func Grace(cq *v1alpha1.ClusterQueue) (time.Duration, error) {
 func LocalQueue(lq *v1alpha1.LocalQueue) batch.LocalQueue {
 	out := batch.LocalQueue{
 		Name: batch.LocalQueueName(lq.Namespace + "/" + lq.Name),
-		Held: lq.Spec.Hold == v1alpha1.HoldAll,
+		Held: lq.Spec.Hold == v1alpha1.HoldAll, Account: batch.AccountName(lq.Spec.AccountName),
 	}
 	for _, name := range lq.Spec.ClusterQueueNames {
 		out.Queues = append(out.Queues, batch.QueueName(name))

@@ -24,6 +24,7 @@ func Workload(qw *v1alpha1.QueuedWorkload) batch.Workload {
 		LocalQueue: batch.LocalQueueName(qw.Namespace + "/" + qw.Spec.QueueName),
 		Priority:   value(qw.Spec.Priority),
 		Submitter:  qw.Spec.Submitter,
+		Account:    batch.AccountName(qw.Spec.AccountName),
 		Held:       qw.Spec.Hold == v1alpha1.HoldAll,
 		JobName:    qw.Spec.JobName,
 		Exclusive:  batch.Exclusive(qw.Spec.Exclusive),

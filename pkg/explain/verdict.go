@@ -68,7 +68,7 @@ func shut(reason batch.Reason, f batch.Facts) string {
 	case batch.ReasonQueueNotFound:
 		return missing(f)
 	default:
-		return Refused(f.Text, f.Queue, f.Selector) + "; it starts by itself once an admin lets the namespace in"
+		return denied(f)
 	}
 }
 

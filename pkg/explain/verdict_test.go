@@ -87,6 +87,46 @@ func TestVerdictsInWords(t *testing.T) {
 			"asks 4 × 8 nvidia.com/gpu; that is 32 nvidia.com/gpu, and ClusterQueue a could have 24 at most in h100 by its quota; it never starts unless the workload, its queue or the nodes are changed",
 		},
 		{
+			"an account that is missing",
+			batch.Verdict{Reason: batch.ReasonAccessDenied, Facts: batch.Facts{Bound: string(batch.TurnedMissing), Account: "lab", User: "ann"}},
+			"Account lab does not exist; it starts by itself once an admin makes it, or its author names another in berth.dev/account",
+		},
+		{
+			"a circle of accounts",
+			batch.Verdict{Reason: batch.ReasonAccessDenied, Facts: batch.Facts{Bound: string(batch.TurnedCircle), Account: "a", Text: "a below b below a"}},
+			"the accounts above Account a form a circle (a below b below a); it starts by itself once an admin gives one of them another spec.parentName",
+		},
+		{
+			"who is no user of the account",
+			batch.Verdict{Reason: batch.ReasonAccessDenied, Facts: batch.Facts{Bound: string(batch.TurnedUser), Account: "lab", User: "ann"}},
+			"user ann is no user of Account lab (spec.users); it starts by itself once an admin adds the user, or its author names another account in berth.dev/account",
+		},
+		{
+			"whose submitter is not known",
+			batch.Verdict{Reason: batch.ReasonAccessDenied, Facts: batch.Facts{Bound: string(batch.TurnedUser), Account: "lab"}},
+			"its submitter, who is not known, is no user of Account lab (spec.users); it starts by itself once an admin adds the user, or its author names another account in berth.dev/account",
+		},
+		{
+			"an account that is kept out",
+			batch.Verdict{Reason: batch.ReasonAccessDenied, Facts: batch.Facts{Bound: string(batch.TurnedDenied), Queue: "q", Account: "lab", Text: "lab"}},
+			"ClusterQueue q keeps Account lab out (access.denyAccounts); it starts by itself once an admin lets the account in, or its author names another in berth.dev/account",
+		},
+		{
+			"an account below one that is kept out",
+			batch.Verdict{Reason: batch.ReasonAccessDenied, Facts: batch.Facts{Bound: string(batch.TurnedDenied), Queue: "q", Account: "group", Text: "lab"}},
+			"ClusterQueue q keeps Account group out, which is below lab (access.denyAccounts); it starts by itself once an admin lets the account in, or its author names another in berth.dev/account",
+		},
+		{
+			"an account that is not let in",
+			batch.Verdict{Reason: batch.ReasonAccessDenied, Facts: batch.Facts{Bound: string(batch.TurnedOther), Queue: "q", Account: "guests", Text: "lab, office"}},
+			"ClusterQueue q lets in Accounts lab, office and those below them (access.allowAccounts), and not guests; it starts by itself once an admin lets the account in, or its author names another in berth.dev/account",
+		},
+		{
+			"no account where one is asked for",
+			batch.Verdict{Reason: batch.ReasonAccessDenied, Facts: batch.Facts{Bound: string(batch.TurnedNone), Queue: "q", Text: "lab"}},
+			"ClusterQueue q lets in Account lab and those below it (access.allowAccounts), and no account is named; it starts by itself once its author names one in berth.dev/account",
+		},
+		{
 			"a circle of cohorts",
 			batch.Verdict{Reason: batch.ReasonQueueStopped, Facts: batch.Facts{Queue: "a", Bound: "Circle", Cohort: "c", Text: "b → c → b"}},
 			"Cohort c of ClusterQueue a is above itself (b → c → b); it starts by itself once an admin breaks the circle",

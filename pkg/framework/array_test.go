@@ -16,6 +16,7 @@ func TestMembersSayWhatTheirJobSaid(t *testing.T) {
 	t.Parallel()
 	before := waitingJob()
 	before.Annotations[v1alpha1.ArrayAnnotation] = "true"
+	before.Annotations[v1alpha1.AccountAnnotation], before.Annotations[v1alpha1.SubmitterAnnotation] = "lab", "ann"
 	job := before.DeepCopy()
 	for range 2 {
 		framework.Job{}.StartArray(job)
@@ -26,6 +27,9 @@ func TestMembersSayWhatTheirJobSaid(t *testing.T) {
 	}
 	if got := template.Annotations[v1alpha1.WalltimeAnnotation]; got != "2h" {
 		t.Errorf("walltime of a member: %q", got)
+	}
+	if account, user := template.Annotations[v1alpha1.AccountAnnotation], template.Annotations[v1alpha1.SubmitterAnnotation]; account != "lab" || user != "ann" {
+		t.Errorf("a member is charged to %q by %q, want lab by ann", account, user)
 	}
 	if got := (framework.Job{}).QueueName(job); got != "" {
 		t.Errorf("the Job itself waits in queue %q", got)

@@ -69,6 +69,7 @@ func wishes(spec *v1alpha1.QueuedWorkloadSpec, object client.Object) {
 	spec.EndBefore = convert.Cut(said[v1alpha1.EndBeforeAnnotation], textMax)
 	spec.JobName = object.GetLabels()[v1alpha1.JobNameLabel]
 	spec.Exclusive = v1alpha1.ExclusiveMode(said[v1alpha1.ExclusiveAnnotation])
+	spec.AccountName = convert.Cut(said[v1alpha1.AccountAnnotation], accountMax)
 	spec.Checkpoint = convert.Cut(said[v1alpha1.CheckpointAnnotation], checkpointMax)
 	if said[v1alpha1.RequeueAnnotation] == "false" {
 		spec.Requeue = v1alpha1.RequeueNever
@@ -96,6 +97,9 @@ func cancel(object client.Object) *time.Duration {
 
 // textMax is the longest text that a QueuedWorkload keeps of a time.
 const textMax = 64
+
+// accountMax is the longest name of an Account.
+const accountMax = 63
 
 // checkpointMax is the longest berth.dev/checkpoint that it keeps.
 const checkpointMax = 1024

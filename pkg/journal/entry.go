@@ -63,6 +63,8 @@ func eventTypes() map[string]reflect.Type {
 		batch.LocalQueueGone{},
 		batch.CohortObserved{},
 		batch.CohortGone{},
+		batch.AccountObserved{},
+		batch.AccountGone{},
 		batch.FlavorObserved{},
 		batch.FlavorGone{},
 		batch.NamespaceObserved{},

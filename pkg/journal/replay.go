@@ -143,6 +143,11 @@ func (p *player) replaceIn(image core.Image) core.Image {
 			image.Cohorts[i] = e.Cohort
 		}
 	}
+	for i, a := range image.Accounts {
+		if e, ok := p.options.Replace(batch.AccountObserved{Account: a}).(batch.AccountObserved); ok {
+			image.Accounts[i] = e.Account
+		}
+	}
 	for i, q := range image.LocalQueues {
 		if e, ok := p.options.Replace(batch.LocalQueueObserved{LocalQueue: q}).(batch.LocalQueueObserved); ok {
 			image.LocalQueues[i] = e.LocalQueue

@@ -64,6 +64,7 @@ func (i *Intake) Start(ctx context.Context) error {
 		{&v1alpha1.SchedulingPolicy{}, levels(ofPolicy, i.policy(ctx), i.policyGone)},
 		{&v1alpha1.ResourceFlavor{}, levels(ofFlavor, i.flavor, i.flavorGone)},
 		{&v1alpha1.Cohort{}, levels(ofCohort, i.cohort, i.cohortGone)},
+		{&v1alpha1.Account{}, levels(ofAccount, i.account, i.accountGone)},
 		{&v1alpha1.ClusterQueue{}, levels(ofQueue, i.queue(ctx), i.queueGone)},
 		{&v1alpha1.LocalQueue{}, levels(ofLocalQueue, i.localQueue, i.localQueueGone)},
 		{&batchv1.Job{}, levels(ofJob, i.job, i.jobGone)},
@@ -113,6 +114,7 @@ func ofPolicy(p *v1alpha1.SchedulingPolicy) any { return p.Spec }
 func ofFlavor(f *v1alpha1.ResourceFlavor) any   { return f.Spec }
 func ofQueue(q *v1alpha1.ClusterQueue) any      { return []any{q.Spec, q.DeletionTimestamp, stateSince(q)} }
 func ofCohort(c *v1alpha1.Cohort) any           { return c.Spec }
+func ofAccount(a *v1alpha1.Account) any         { return convert.Account(a) }
 func ofLocalQueue(q *v1alpha1.LocalQueue) any   { return q.Spec }
 func ofWorkload(q *v1alpha1.QueuedWorkload) any { return convert.Workload(q) }
 func ofJob(j *batchv1.Job) any                  { return owned(framework.Job{}, j) }
@@ -194,6 +196,14 @@ func (i *Intake) cohort(cohort *v1alpha1.Cohort) {
 
 func (i *Intake) cohortGone(cohort *v1alpha1.Cohort) {
 	i.observe(batch.CohortGone{Name: batch.CohortName(cohort.Name)})
+}
+
+func (i *Intake) account(account *v1alpha1.Account) {
+	i.observe(batch.AccountObserved{Account: convert.Account(account)})
+}
+
+func (i *Intake) accountGone(account *v1alpha1.Account) {
+	i.observe(batch.AccountGone{Name: batch.AccountName(account.Name)})
 }
 
 func (i *Intake) localQueue(queue *v1alpha1.LocalQueue) {

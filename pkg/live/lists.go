@@ -45,6 +45,9 @@ func Lists(ctx context.Context, reader client.Reader, wall clock.PassiveClock, o
 		{"cohorts", func() error {
 			return each(ctx, reader, &v1alpha1.CohortList{}, func(l *v1alpha1.CohortList) []v1alpha1.Cohort { return l.Items }, i.cohort)
 		}},
+		{"accounts", func() error {
+			return each(ctx, reader, &v1alpha1.AccountList{}, func(l *v1alpha1.AccountList) []v1alpha1.Account { return l.Items }, i.account)
+		}},
 		{"clusterqueues", func() error {
 			return each(ctx, reader, &v1alpha1.ClusterQueueList{}, func(l *v1alpha1.ClusterQueueList) []v1alpha1.ClusterQueue { return l.Items }, i.queue(ctx))
 		}},

@@ -121,9 +121,13 @@ func (p *pass) judge(w *batch.Waiting) (*claim, batch.Verdict) {
 // enter keeps the records whose queues let the workload in, by tier; if none
 // does, the first says why.
 func (p *pass) enter(k *claim) (shut batch.Verdict) {
+	who := p.claimant(k.workload())
+	if why := p.Accounts.Turn(who); why != "" {
+		return p.turned(who, why, k.records[0].queue, who.Account)
+	}
 	open := k.records[:0:0]
 	for _, c := range k.records {
-		if v := p.gate(k.workload(), c.queue); v.Reason == "" {
+		if v := p.admit(who, c); v.Reason == "" {
 			open = append(open, c)
 		} else if shut.Reason == "" {
 			shut = v

@@ -26,6 +26,7 @@ type roll struct {
 	// What the judgements rest on, besides those that wait and the nodes.
 	policy      batch.Policy
 	queues      map[batch.QueueName]*batch.Queue
+	accounts    batch.Accounts
 	localQueues map[batch.LocalQueueName]*batch.LocalQueue
 	namespaces  map[string]*batch.Labels
 }
@@ -51,13 +52,13 @@ type class struct {
 func (p *pass) newRoll(size int) *roll {
 	return &roll{
 		entries: make([]entry, 0, size), policy: p.Policy,
-		queues: p.Queues, localQueues: p.LocalQueues, namespaces: p.Namespaces,
+		queues: p.Queues, accounts: p.Accounts, localQueues: p.LocalQueues, namespaces: p.Namespaces,
 	}
 }
 
 // holds says whether what the judgements rest on is the same.
 func (r *roll) holds(p *pass) bool {
-	return r.policy == p.Policy && maps.Equal(r.queues, p.Queues) &&
+	return r.policy == p.Policy && maps.Equal(r.queues, p.Queues) && maps.Equal(r.accounts, p.Accounts) &&
 		maps.Equal(r.localQueues, p.LocalQueues) && maps.Equal(r.namespaces, p.Namespaces)
 }
 

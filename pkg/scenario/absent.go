@@ -9,7 +9,6 @@ import (
 // not have, with what is missing. When a behaviour comes, its line goes.
 func absentFields() map[string]string {
 	absent := map[string]string{
-		"spec.jobs[].account":   "accounts (account)",
 		"spec.jobs[].qos":       "service classes (qos)",
 		"spec.jobs[].nice":      "multifactor priority (nice)",
 		"spec.jobs[].topology":  "topology (topology)",

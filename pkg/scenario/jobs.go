@@ -36,6 +36,7 @@ func (l *loader) job(path string, j *v1alpha1.Job) {
 			After:      l.after(path+".after", j.After),
 			JobName:    j.JobName,
 			Submitter:  orDefault(j.User, "user"),
+			Account:    batch.AccountName(j.Account),
 			Held:       j.Hold != nil && *j.Hold,
 			NoRequeue:  j.Requeue != nil && !*j.Requeue,
 		},

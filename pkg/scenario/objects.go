@@ -9,6 +9,7 @@ import (
 
 // The kinds that the loader knows by name.
 const (
+	kindAccount          = "Account"
 	kindClusterQueue     = "ClusterQueue"
 	kindLocalQueue       = "LocalQueue"
 	kindSchedulingPolicy = "SchedulingPolicy"

@@ -13,7 +13,8 @@ import (
 type Image struct {
 	Policy      batch.Policy
 	Queues      []batch.Queue
-	Cohorts     []batch.Cohort `json:",omitempty"`
+	Cohorts     []batch.Cohort  `json:",omitempty"`
+	Accounts    []batch.Account `json:",omitempty"`
 	LocalQueues []batch.LocalQueue
 	Flavors     []batch.Flavor
 	Namespaces  []NamespaceImage
@@ -62,6 +63,7 @@ func (s *State) Image() Image {
 		Policy:      s.policy,
 		Queues:      rowsOf(s.queues.rows),
 		Cohorts:     rowsOf(s.cohorts.rows),
+		Accounts:    rowsOf(s.accounts.rows),
 		LocalQueues: rowsOf(s.localQueues.rows),
 		Flavors:     rowsOf(s.flavors.rows),
 		Held:        slices.Clone(s.held),
@@ -114,6 +116,9 @@ func Restore(image Image) *State {
 	}
 	for _, c := range image.Cohorts {
 		s.cohorts.set(c.Name, c)
+	}
+	for _, a := range image.Accounts {
+		s.accounts.set(a.Name, a)
 	}
 	for _, q := range image.LocalQueues {
 		s.localQueues.set(q.Name, q)

@@ -16,6 +16,7 @@ func (s *State) Snapshot() batch.Snapshot {
 		Nodes:       s.refreshViews(),
 		Queues:      s.queues.frozen(),
 		Cohorts:     s.cohorts.frozen(),
+		Accounts:    s.accounts.frozen(),
 		LocalQueues: s.localQueues.frozen(),
 		Flavors:     s.flavors.frozen(),
 		Namespaces:  s.namespaces.frozen(),

@@ -21,6 +21,7 @@ type State struct {
 	policy      batch.Policy
 	queues      table[batch.QueueName, batch.Queue]
 	cohorts     table[batch.CohortName, batch.Cohort]
+	accounts    table[batch.AccountName, batch.Account]
 	localQueues table[batch.LocalQueueName, batch.LocalQueue]
 	flavors     table[batch.FlavorName, batch.Flavor]
 	namespaces  table[string, batch.Labels]
@@ -85,7 +86,8 @@ func (s *State) Step(e batch.Event) {
 		s.dropPod(e)
 	case batch.PolicyObserved:
 		s.observePolicy(e.Policy)
-	case batch.QueueObserved, batch.QueueGone, batch.CohortObserved, batch.CohortGone, batch.LocalQueueObserved, batch.LocalQueueGone,
+	case batch.QueueObserved, batch.QueueGone, batch.CohortObserved, batch.CohortGone,
+		batch.AccountObserved, batch.AccountGone, batch.LocalQueueObserved, batch.LocalQueueGone,
 		batch.FlavorObserved, batch.FlavorGone, batch.NamespaceObserved, batch.NamespaceGone:
 		s.stepTables(e)
 	case batch.WorkloadObserved:
@@ -116,6 +118,10 @@ func (s *State) stepTables(e batch.Event) {
 		s.cohorts.set(e.Cohort.Name, e.Cohort)
 	case batch.CohortGone:
 		s.cohorts.drop(e.Name)
+	case batch.AccountObserved:
+		s.accounts.set(e.Account.Name, e.Account)
+	case batch.AccountGone:
+		s.accounts.drop(e.Name)
 	case batch.LocalQueueObserved:
 		s.localQueues.set(e.LocalQueue.Name, e.LocalQueue)
 	case batch.LocalQueueGone:

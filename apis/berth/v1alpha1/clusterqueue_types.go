@@ -207,6 +207,28 @@ type QueueAccess struct {
 	// +kubebuilder:validation:XValidation:rule="!has(self.matchExpressions) || self.matchExpressions.all(e, e.operator in ['In', 'NotIn', 'Exists', 'DoesNotExist'])",message="an operator must be In, NotIn, Exists or DoesNotExist",fieldPath=".matchExpressions"
 	// +kubebuilder:validation:XValidation:rule="!has(self.matchExpressions) || self.matchExpressions.all(e, (e.operator in ['In', 'NotIn']) == (has(e.values) && size(e.values) > 0))",message="In and NotIn need values, Exists and DoesNotExist take none",fieldPath=".matchExpressions"
 	NamespaceSelector *metav1.LabelSelector `json:"namespaceSelector,omitempty"`
+
+	// allowAccounts are the Accounts whose work is let in, with those below
+	// them; work of others, and work without an account, waits with the reason
+	// AccessDenied. What runs goes on. Left out, or empty: all, and work without
+	// an account.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=256
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=63
+	// +kubebuilder:validation:items:Pattern=`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`
+	AllowAccounts []string `json:"allowAccounts,omitempty"`
+
+	// denyAccounts are the Accounts whose work is kept out, with those below
+	// them, whatever allowAccounts says. Left out: none.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=256
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=63
+	// +kubebuilder:validation:items:Pattern=`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`
+	DenyAccounts []string `json:"denyAccounts,omitempty"`
 }
 
 // PreemptionMode says what happens to work whose place is taken.

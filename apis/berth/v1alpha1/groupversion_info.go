@@ -15,6 +15,7 @@ var GroupVersion = schema.GroupVersion{Group: GroupName, Version: "v1alpha1"}
 // AddToScheme registers the kinds of this package with a scheme.
 func AddToScheme(scheme *runtime.Scheme) error {
 	scheme.AddKnownTypes(GroupVersion,
+		&Account{}, &AccountList{},
 		&ClusterQueue{}, &ClusterQueueList{},
 		&Cohort{}, &CohortList{},
 		&LocalQueue{}, &LocalQueueList{},

@@ -46,6 +46,10 @@ const (
 	// nobody.
 	ExclusiveAnnotation = "berth.dev/exclusive"
 
+	// AccountAnnotation is the Account that is charged; without it that of the
+	// LocalQueue is, if that has one. The submitter must be one of its users.
+	AccountAnnotation = "berth.dev/account"
+
 	// RequeueAnnotation "false" keeps the Job from waiting again when it is
 	// evicted: it ends as Preempted.
 	RequeueAnnotation = "berth.dev/requeue"

@@ -18,6 +18,14 @@ type LocalQueueSpec struct {
 	// +kubebuilder:validation:items:Pattern=`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`
 	ClusterQueueNames []string `json:"clusterQueueNames,omitempty"`
 
+	// accountName is the Account that work of this LocalQueue is charged to
+	// unless it names another. Left out: none.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`
+	AccountName string `json:"accountName,omitempty"`
+
 	// hold says whether work of this LocalQueue may start: None or Hold
 	// (nothing new starts; what runs goes on). Left out: None.
 	// +optional

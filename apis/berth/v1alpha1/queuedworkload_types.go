@@ -61,6 +61,12 @@ type QueuedWorkloadSpec struct {
 	// +kubebuilder:validation:MaxLength=1024
 	Submitter string `json:"submitter,omitempty"`
 
+	// accountName is the Account that is to be charged, as the owner says. Left
+	// out: the LocalQueue's, if that has one.
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	AccountName string `json:"accountName,omitempty"`
+
 	// timeMin is the shortest acceptable limit for a start now. Left out: the
 	// walltime.
 	// +optional

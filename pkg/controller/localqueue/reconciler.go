@@ -53,6 +53,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		For(&v1alpha1.LocalQueue{}).
 		Watches(&v1alpha1.ClusterQueue{}, handler.EnqueueRequestsFromMapFunc(r.doorsOf)).
 		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(r.doorsIn), builder.WithPredicates(predicate.LabelChangedPredicate{})).
+		Watches(&v1alpha1.Account{}, handler.EnqueueRequestsFromMapFunc(r.chargedTo)).
 		WatchesRawSource(source.Channel(r.views.Events(), &handler.EnqueueRequestForObject{})).
 		Complete(r)
 }
@@ -66,13 +67,24 @@ func changed(before, after *live.View) []client.Object {
 
 // doorsOf are the LocalQueues in front of a ClusterQueue.
 func (r *Reconciler) doorsOf(ctx context.Context, queue client.Object) []reconcile.Request {
+	return r.those(ctx, func(spec *v1alpha1.LocalQueueSpec) bool {
+		return slices.Contains(spec.ClusterQueueNames, queue.GetName())
+	})
+}
+
+// chargedTo are the LocalQueues whose work is charged to an Account.
+func (r *Reconciler) chargedTo(ctx context.Context, account client.Object) []reconcile.Request {
+	return r.those(ctx, func(spec *v1alpha1.LocalQueueSpec) bool { return spec.AccountName == account.GetName() })
+}
+
+func (r *Reconciler) those(ctx context.Context, wanted func(*v1alpha1.LocalQueueSpec) bool) []reconcile.Request {
 	doors := &v1alpha1.LocalQueueList{}
 	if err := r.Client.List(ctx, doors); err != nil {
 		return nil // the cache answers; it fails only while shutting down
 	}
 	var out []reconcile.Request
 	for i := range doors.Items {
-		if slices.Contains(doors.Items[i].Spec.ClusterQueueNames, queue.GetName()) {
+		if wanted(&doors.Items[i].Spec) {
 			out = append(out, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&doors.Items[i])})
 		}
 	}
@@ -142,11 +154,15 @@ func (r *Reconciler) behind(ctx context.Context, door *v1alpha1.LocalQueue) erro
 		longest = max(longest, grace)
 	}
 	door.Status.GraceSeconds, door.Status.Grace = nil, ""
+	uncharged, err := r.uncharged(ctx, door)
+	if err != nil {
+		return err
+	}
 	if longest > 0 {
 		door.Status.GraceSeconds = new(int64(longest / time.Second))
 		door.Status.Grace = batch.FormatDuration(longest)
 	}
-	meta.SetStatusCondition(&door.Status.Conditions, active(door, shut, r.Clock.Now()))
+	meta.SetStatusCondition(&door.Status.Conditions, active(door, shut, uncharged, r.Clock.Now()))
 	return nil
 }
 
@@ -169,8 +185,24 @@ func obstacleOf(queue *v1alpha1.ClusterQueue, namespace *corev1.Namespace, err e
 	return obstacle{}
 }
 
+// uncharged is why work that names no account can't be charged to the door's.
+func (r *Reconciler) uncharged(ctx context.Context, door *v1alpha1.LocalQueue) (obstacle, error) {
+	name := door.Spec.AccountName
+	if name == "" {
+		return obstacle{}, nil
+	}
+	err := r.Client.Get(ctx, types.NamespacedName{Name: name}, &v1alpha1.Account{})
+	if apierrors.IsNotFound(err) {
+		return obstacle{"AccountNotFound", fmt.Sprintf("Account %s does not exist; work that names no other waits until somebody makes it", name)}, nil
+	}
+	if err != nil {
+		return obstacle{}, fmt.Errorf("read Account %s: %w", name, err)
+	}
+	return obstacle{}, nil
+}
+
 // active says whether work that is sent to the door can start.
-func active(door *v1alpha1.LocalQueue, shut []obstacle, now time.Time) metav1.Condition {
+func active(door *v1alpha1.LocalQueue, shut []obstacle, uncharged obstacle, now time.Time) metav1.Condition {
 	condition := metav1.Condition{
 		Type: v1alpha1.ConditionActive, Status: metav1.ConditionTrue, Reason: "Up",
 		Message: "work can start", ObservedGeneration: door.Generation, LastTransitionTime: metav1.NewTime(now),
@@ -183,6 +215,8 @@ func active(door *v1alpha1.LocalQueue, shut []obstacle, now time.Time) metav1.Co
 	switch {
 	case door.Spec.Hold == v1alpha1.HoldAll:
 		condition.Status, condition.Reason, condition.Message = metav1.ConditionFalse, "Held", "spec.hold is Hold: nothing new starts"
+	case uncharged.reason != "":
+		condition.Status, condition.Reason, condition.Message = metav1.ConditionFalse, uncharged.reason, uncharged.message
 	case len(shut) > 0 && len(shut) == len(door.Spec.ClusterQueueNames):
 		condition.Status, condition.Reason, condition.Message = metav1.ConditionFalse, shut[0].reason, why
 	case len(shut) > 0:
