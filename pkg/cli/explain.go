@@ -85,6 +85,9 @@ func explainJob(ctx context.Context, in explainInput) error {
 		return nil
 	}
 	printAnswer(in.out, answer)
+	if answer.StartsNow {
+		printLastWords(in.out, workload)
+	}
 	printRuns(in.out, workload, in.clock.Now())
 	return nil
 }

@@ -31,11 +31,12 @@ func orNever(text string) string {
 
 func printAnswer(out io.Writer, a whatif.Answer) {
 	w := a.Workload
-	fmt.Fprintf(out, "%s/%s waits in %s%s\n", w.Namespace, w.Name, w.LocalQueue, place(a.Verdict))
 	if a.StartsNow {
+		fmt.Fprintf(out, "%s/%s waits in %s\n", w.Namespace, w.Name, w.LocalQueue)
 		fmt.Fprintln(out, "It can start now: the next plan starts it.")
 		return
 	}
+	fmt.Fprintf(out, "%s/%s waits in %s%s\n", w.Namespace, w.Name, w.LocalQueue, place(a.Verdict))
 	fmt.Fprintf(out, "%s: %s\n", a.Verdict.Reason, a.Verdict.Message)
 	switch start := a.Verdict.PlannedStart; {
 	case !start.IsZero() && len(a.Nodes) > 0:

@@ -9,9 +9,11 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -24,6 +26,7 @@ import (
 
 	"github.com/berth-dev/berth/apis/berth/v1alpha1"
 	"github.com/berth-dev/berth/config"
+	"github.com/berth-dev/berth/pkg/convert"
 )
 
 var morning = time.Date(2026, 3, 2, 8, 0, 0, 0, time.UTC)
@@ -34,7 +37,7 @@ func takenBack() *v1alpha1.QueuedWorkload {
 	planned := metav1.NewTime(morning.Add(30 * time.Minute))
 	return &v1alpha1.QueuedWorkload{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: "lab", Name: "job-train-1",
+			Namespace: "lab", Name: convert.WorkloadName("Job", "train", "u"),
 			OwnerReferences: []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: "Job", Name: "train", UID: "u", Controller: new(true)}},
 		},
 		Spec: v1alpha1.QueuedWorkloadSpec{QueueName: "gpu", PodSets: []v1alpha1.PodSet{{Name: "main", Count: new(int32(1))}}},
@@ -58,22 +61,33 @@ func asks(t *testing.T, granted func(schema.GroupResource) bool) (string, error)
 			t.Fatal(err)
 		}
 	}
-	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "lab", Name: "train", UID: "u"}}
+	job := &batchv1.Job{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "lab", Name: "train", UID: "u", Labels: map[string]string{v1alpha1.QueueLabel: "gpu"}},
+		Spec:       batchv1.JobSpec{Suspend: new(true)},
+	}
+	objects := []client.Object{
+		job, takenBack(),
+		&v1alpha1.ClusterQueue{ObjectMeta: metav1.ObjectMeta{Name: "all"}},
+		&v1alpha1.LocalQueue{ObjectMeta: metav1.ObjectMeta{Namespace: "lab", Name: "gpu"}, Spec: v1alpha1.LocalQueueSpec{ClusterQueueNames: []string{"all"}}},
+		&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1"}, Status: corev1.NodeStatus{
+			Allocatable: corev1.ResourceList{"pods": resource.MustParse("9")}, Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}},
+		}},
+	}
 	list := func(ctx context.Context, c client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
 		kind, err := apiutil.GVKForObject(list, scheme)
 		if err != nil {
 			return err
 		}
 		kind.Kind = strings.TrimSuffix(kind.Kind, "List")
-		resource, _ := meta.UnsafeGuessKindToResource(kind)
+		plural, _ := meta.UnsafeGuessKindToResource(kind)
 		var of client.ListOptions
 		of.ApplyOptions(options)
-		if of.Namespace == "" && !granted(resource.GroupResource()) {
-			return apierrors.NewForbidden(resource.GroupResource(), "", nil)
+		if of.Namespace == "" && !granted(plural.GroupResource()) {
+			return apierrors.NewForbidden(plural.GroupResource(), "", nil)
 		}
 		return c.List(ctx, list, options...)
 	}
-	reader := fake.NewClientBuilder().WithScheme(scheme).WithObjects(job, takenBack()).WithInterceptorFuncs(interceptor.Funcs{List: list}).Build()
+	reader := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithInterceptorFuncs(interceptor.Funcs{List: list}).Build()
 	var out bytes.Buffer
 	err := explainJob(t.Context(), explainInput{
 		reader: reader, clock: clocktesting.NewFakePassiveClock(morning), namespace: "lab", name: "train", out: &out,
@@ -122,13 +136,18 @@ func TestTheRoleIsEnoughToExplain(t *testing.T) {
 			return slices.Contains(rule.APIGroups, r.Group) && slices.Contains(rule.Resources, r.Resource) && slices.Contains(rule.Verbs, "list")
 		})
 	})
-	if err != nil || !strings.Contains(out, "lab/train") {
-		t.Errorf("%v\n%s", err, out)
+	// There is room; what was written stands beside it.
+	want := `lab/train waits in lab/gpu
+It can start now: the next plan starts it.
+If it does not, this is why: Berth last said Resources: 0 of 8 free
+`
+	if err != nil || !strings.HasPrefix(out, want) {
+		t.Errorf("%v, said\n%s\nwant\n%s", err, out, want)
 	}
 	for _, rule := range role.Rules {
-		for _, resource := range rule.Resources {
-			if !used[schema.GroupResource{Group: rule.APIGroups[0], Resource: resource}] {
-				t.Errorf("%s is granted, and nothing asks for it", resource)
+		for _, plural := range rule.Resources {
+			if !used[schema.GroupResource{Group: rule.APIGroups[0], Resource: plural}] {
+				t.Errorf("%s is granted, and nothing asks for it", plural)
 			}
 		}
 	}

@@ -51,6 +51,15 @@ func runText(number int, run v1alpha1.WorkloadRun, now time.Time) string {
 	return text
 }
 
+// printLastWords says what Berth last wrote of a workload that could start by
+// what is seen here: it may know what nobody can list, such as a pod of somebody
+// else that was removed by force.
+func printLastWords(out io.Writer, qw *v1alpha1.QueuedWorkload) {
+	if v := convert.Workload(qw).LastVerdict; v != nil {
+		fmt.Fprintf(out, "If it does not, this is why: Berth last said %s: %s\n", v.Reason, v.Message)
+	}
+}
+
 // printOwnWords says why a workload waits, as Berth last wrote it.
 func printOwnWords(out io.Writer, qw *v1alpha1.QueuedWorkload, now time.Time) {
 	workload := convert.Workload(qw)
