@@ -42,6 +42,16 @@ func (r Resources) Max(other Resources) Resources {
 // Equal says whether both hold the same amounts; a missing name is 0.
 func (r Resources) Equal(other Resources) bool { return r.within(other) && other.within(r) }
 
+// Covers says whether r has at least as much of everything as other.
+func (r Resources) Covers(other Resources) bool {
+	for name, amount := range other { //order:any a conjunction
+		if r[name] < amount {
+			return false
+		}
+	}
+	return true
+}
+
 // within says whether no amount of r differs from other's.
 func (r Resources) within(other Resources) bool {
 	for name, amount := range r { //order:any a conjunction

@@ -25,6 +25,10 @@ type Snapshot struct {
 	// nil.
 	Ending map[WorkloadID]*Workload
 
+	// Settled says that nothing has become free since the last plan was issued:
+	// no end, no edit, only what takes more.
+	Settled bool
+
 	// Carried is what the last plan that was carried out has left.
 	Carried Carried
 }

@@ -229,7 +229,10 @@ func TestQuotaThatAPlannedStartGivesBackIsUsedAtOnce(t *testing.T) {
 	w.want("head~10", "next=-")
 	w.submit(job{name: "loan", gpu: 1, walltime: 60})
 	w.until(0)
-	w.want("loan=0", "next=0", "head~10")
+	w.want("loan=0", "next=-", "head~10") // by what only takes, nobody is moved
+	w.queue("other", nil)                 // after an edit all placements are chosen anew
+	w.until(0)
+	w.want("next=0", "head~10")
 }
 
 // cohortNames are those that queues and cohorts of a drawn world may lie in.

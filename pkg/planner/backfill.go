@@ -207,7 +207,16 @@ func allKept(planned []*contender) bool {
 // At first each placement is chosen anew, so that holds take the nodes that
 // become free last and nothing idle is kept for nothing. That may fail to fit
 // them all; then those that have a placement keep it.
+//
+// That is done once in a plan, and not at all where nothing has become free:
+// from then on everyone stays, and only gives up his place for an earlier one.
 func (p *pass) keepPromises() (planned []*contender) {
+	if p.steady {
+		if planned, stayed := p.stay(); stayed {
+			return planned
+		}
+	}
+	p.steady = true
 	planned, kept := p.place(afresh)
 	if kept {
 		return planned

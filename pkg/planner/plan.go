@@ -90,6 +90,7 @@ type pass struct {
 	ofNodes *timeline.Timeline
 
 	about   *rows            // what is known below is about these; nil: about nodes
+	steady  bool             // everyone stays where he is: see stay
 	ahead   bool             // newcomers wait until those ahead of them have moved
 	carried *carry           // what the plan before has left; nil: nothing of use
 	trail   trail            // through the order
@@ -118,6 +119,7 @@ func newPass(snapshot batch.Snapshot, now time.Time) *pass {
 		begun:    map[batch.WorkloadID]bool{},
 		touched:  map[int]bool{},
 		free:     map[nodesKey]batch.Vector{},
+		steady:   snapshot.Settled,
 	}
 }
 

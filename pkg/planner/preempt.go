@@ -39,6 +39,7 @@ func (p *pass) preempt() *pass {
 		return nil
 	}
 	again := newPass(p.Snapshot, p.now)
+	again.steady = false // what victims hold becomes free
 	again.taken, again.named = h.taken, h.named
 	maps.Copy(again.taken, p.taken)
 	maps.Copy(again.named, p.named)

@@ -20,6 +20,8 @@ func (s *State) issue(plan batch.Plan) {
 	s.keepHolds(plan.Holds)
 	s.carried = plan.Carried
 	s.dropGhosts(plan.At)
+	s.settle()
+	s.loose = false // the plan knew of all this
 }
 
 // answer assumes what a plan says of those that wait, and of those that run.

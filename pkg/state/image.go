@@ -24,6 +24,7 @@ type Image struct {
 	Records     []RecordImage
 	Held        []batch.WorkloadID // those with a placement of a planned start
 	Gone        []GoneImage        // fates of those that are gone, oldest first
+	Settled     bool               `json:",omitempty"` // nothing has become free since the last plan
 }
 
 // NamespaceImage is a namespace in an Image.
@@ -67,6 +68,7 @@ func (s *State) Image() Image {
 		LocalQueues: rowsOf(s.localQueues.rows),
 		Flavors:     rowsOf(s.flavors.rows),
 		Held:        slices.Clone(s.held),
+		Settled:     !s.loose,
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.namespaces.rows)) {
 		out.Namespaces = append(out.Namespaces, NamespaceImage{Name: name, Labels: *s.namespaces.rows[name]})
@@ -160,6 +162,8 @@ func Restore(image Image) *State {
 			s.names.late[is.Fate.ID] = is.Late
 		}
 	}
+	s.settle()
+	s.loose = !image.Settled
 	return s
 }
 

@@ -57,6 +57,7 @@ func (s *State) observeNode(seen batch.Node) {
 		s.capacity = nil
 	}
 	n.node, n.gone = &seen, false
+	s.loose = true
 	s.dirtyNodes[seen.Name] = n
 	s.noteAbsence(n)
 }
@@ -68,6 +69,7 @@ func (s *State) dropNode(name batch.NodeName) {
 		return
 	}
 	n.node, n.view, n.gone = nil, nil, true
+	s.loose = true
 	s.nodesChanged, s.capacity = true, nil
 	s.noteAbsence(n)
 	s.forgetNode(n)
@@ -85,6 +87,7 @@ func (s *State) forgetNode(n *node) {
 // setCharges replaces what a workload or an unmanaged pod takes of a node.
 func (s *State) setCharges(name batch.NodeName, key string, charges []batch.Charge) {
 	n := s.node(name)
+	s.loose = s.loose || !covers(charges, n.charges[key])
 	if len(charges) == 0 {
 		delete(n.charges, key)
 	} else {
@@ -92,6 +95,20 @@ func (s *State) setCharges(name batch.NodeName, key string, charges []batch.Char
 	}
 	s.dirtyNodes[name] = n
 	s.forgetNode(n)
+}
+
+// covers says whether charges take all that others do, as long as these.
+func covers(charges, others []batch.Charge) bool {
+	if len(charges) < len(others) {
+		return false
+	}
+	for i := range others {
+		is, was := &charges[i], &others[i]
+		if !is.Requests.Covers(was.Requests) || (!is.Until.IsZero() && (was.Until.IsZero() || is.Until.Before(was.Until))) {
+			return false
+		}
+	}
+	return true
 }
 
 func (s *State) observePod(seen batch.Pod) {

@@ -24,6 +24,7 @@ func (s *State) Snapshot() batch.Snapshot {
 		Waiting:     s.waitingNow(),
 		Started:     s.startedNow(),
 		Fates:       s.fatesOfAll(),
+		Settled:     !s.loose,
 	}
 	if s.hasQuotas() {
 		snapshot.Uses = s.uses()

@@ -49,6 +49,7 @@ type State struct {
 	views        []*batch.NodeView
 	capacity     map[batch.FlavorName]batch.Resources // as far as it is known
 	carried      batch.Carried                        // from the last plan to the next
+	loose        bool                                 // something may have become free since the last plan
 }
 
 // New returns an empty working set.
@@ -70,6 +71,7 @@ func New() *State {
 		dirtyRecords: map[batch.WorkloadID]*record{},
 		charged:      map[batch.WorkloadID]*record{},
 		dirtyNodes:   map[batch.NodeName]*node{},
+		loose:        true,
 	}
 }
 
@@ -85,6 +87,7 @@ func (s *State) Step(e batch.Event) {
 	case batch.PodGone:
 		s.dropPod(e)
 	case batch.PolicyObserved:
+		s.loose = s.loose || s.policy != e.Policy
 		s.observePolicy(e.Policy)
 	case batch.QueueObserved, batch.QueueGone, batch.CohortObserved, batch.CohortGone,
 		batch.AccountObserved, batch.AccountGone, batch.LocalQueueObserved, batch.LocalQueueGone,
@@ -109,6 +112,7 @@ func (s *State) Step(e batch.Event) {
 
 // stepTables takes in what is configured rather than scheduled.
 func (s *State) stepTables(e batch.Event) {
+	s.loose = true
 	switch e := e.(type) {
 	case batch.QueueObserved:
 		s.queues.set(e.Queue.Name, e.Queue)

@@ -123,6 +123,7 @@ func (s *State) observeWorkload(seen batch.Workload) {
 			seen.Revoked = ours.Promise
 		}
 		seen.Promise, seen.LastVerdict, r.held = time.Time{}, nil, nil
+		s.loose = true
 	}
 	if r.workload != nil {
 		s.names.remove(r) // of an older record of ours, which may have been a member of nothing
@@ -203,6 +204,7 @@ func (s *State) dropWorkload(e batch.WorkloadGone) {
 			s.names.bury(r)
 		}
 		s.names.remove(r)
+		s.loose = s.loose || r.held != nil || r.workload.Nomination != nil
 	}
 	r.workload, r.owner, r.held, r.before = nil, nil, nil, nil
 	r.trusted, r.refused = false, ""

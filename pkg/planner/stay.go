@@ -1,0 +1,98 @@
+package planner
+
+// stay is the first way through a round where nothing has become free: all
+// that were promised a start stay where they are, and newcomers behind them
+// take what is left. false: some may not stay, or come behind a newcomer, and
+// all have to be placed.
+func (p *pass) stay() (planned []*contender, stayed bool) {
+	if p.turns() != nil || p.anyNewAhead() {
+		return nil, false
+	}
+	b := p.left
+	if b == nil {
+		b = p.boardOfKept()
+	}
+	if b == nil {
+		return nil, false
+	}
+	p.full = b.clone()
+	p.gains, p.freed, p.gainsOfKind = nil, nil, map[*kind]*kindGains{}
+	p.unseat()
+	held, allowance, floors := 0, p.allowance(), floors{}
+	for i, c := range p.order {
+		if i == p.reached {
+			if p.mayEnd() && allowance.count >= p.Policy.Depth {
+				break
+			}
+			p.reach(i + 1)
+			c = p.order[i]
+			c.seen = nil // the trail does not know of it
+		}
+		if c.started {
+			continue
+		}
+		if c.bind(allowance); !c.plannable() {
+			continue
+		}
+		planned = append(planned, c)
+		switch {
+		case c.promise == 0:
+			if c.isNew() && !p.ahead {
+				p.earliest(c, seating{floors: floors, from: p.from})
+			}
+		case !p.staysAt(c):
+			return nil, false
+		case c.kept.record == c:
+			c.settle(c.kept.option, c.kept.place)
+			held++
+		}
+		if p.spends(c, asBefore, true) {
+			allowance.spend(c)
+		}
+	}
+	return planned, held == b.held
+}
+
+// anyNewAhead says whether a newcomer comes before somebody with a promise: it
+// may push that one back.
+func (p *pass) anyNewAhead() bool {
+	some := false
+	for _, c := range p.order[:p.reached] {
+		switch {
+		case c.started:
+		case c.isNew() && !p.ahead:
+			some = true
+		case some && c.promise != 0:
+			return true
+		}
+	}
+	return false
+}
+
+// staysAt says whether a contender may stay where the last round, or the last
+// plan, has left it.
+func (p *pass) staysAt(c *contender) bool {
+	return c.kept != nil && c.kept.record.plannable() && c.kept.place.From == max(c.promise, p.from)
+}
+
+// boardOfKept is what runs with all promised starts where they were; nil: not
+// all of them fit there any more.
+func (p *pass) boardOfKept() *board {
+	b := p.line.clone()
+	for _, c := range p.order[:p.reached] {
+		if c.started || c.promise == 0 {
+			continue
+		}
+		if c.kept == nil {
+			return nil
+		}
+		if c.kept.record != c {
+			continue
+		}
+		if !b.tryHold(c.kept.place) {
+			return nil
+		}
+		b.held++
+	}
+	return b
+}
