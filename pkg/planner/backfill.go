@@ -200,43 +200,52 @@ func allKept(planned []*contender) bool {
 	return true
 }
 
+// rearrangedMax is how often in one plan all placements are chosen anew: once
+// for what has become free, and once more since some have moved into it.
+const rearrangedMax = 2
+
 // keepPromises is the first way through a round: in order, who has a promise is
 // held at it, and who has none gets the earliest start beside what runs and
 // what is held before it in the order. It returns those that may be planned.
 //
-// At first each placement is chosen anew, so that holds take the nodes that
-// become free last and nothing idle is kept for nothing. That may fail to fit
-// them all; then those that have a placement keep it.
-//
-// That is done once in a plan, and not at all where nothing has become free:
-// from then on everyone stays, and only gives up his place for an earlier one.
+// Where something has become free each placement is chosen anew, so that holds
+// take the nodes that become free last and nothing idle is kept for nothing.
+// That may fail to fit them all; then those that have a placement keep it. From
+// then on, and where nothing has become free, everyone stays, and gives up his
+// place for an earlier one alone.
 func (p *pass) keepPromises() (planned []*contender) {
 	if p.steady {
 		if planned, stayed := p.stay(); stayed {
 			return planned
 		}
 	}
-	p.steady = true
+	p.rearranged++
+	p.steady = p.rearranged >= rearrangedMax
 	planned, kept := p.place(afresh)
 	if kept {
 		return planned
 	}
 	some := p.newcomers(planned)
-	var b *board
-	if !some {
-		b = p.settleAll(planned)
-		if b == nil && p.resumes(planned, p.left) {
-			return planned
-		}
+	if !some && p.resumes(planned, p.settledBoard(planned)) {
+		return planned
 	}
-	if b == nil {
-		b = p.remember(planned)
-	}
-	if !some && p.resumes(planned, b) {
+	if b := p.remember(planned); !some && p.resumes(planned, b) {
 		return planned
 	}
 	planned, _ = p.place(asBefore)
 	return planned
+}
+
+// settledBoard is a board with all promised starts: where they were, or where
+// they find room in the order of their starts; nil: in neither way for all.
+func (p *pass) settledBoard(planned []*contender) *board {
+	if p.left != nil {
+		return p.left
+	}
+	if b := p.boardOfKept(); b != nil {
+		return b
+	}
+	return p.settleAll(planned)
 }
 
 // resumes leaves all promised starts where they are known to be, on a board

@@ -89,17 +89,18 @@ type pass struct {
 	onRows  []*contender
 	ofNodes *timeline.Timeline
 
-	about   *rows            // what is known below is about these; nil: about nodes
-	steady  bool             // everyone stays where he is: see stay
-	ahead   bool             // newcomers wait until those ahead of them have moved
-	carried *carry           // what the plan before has left; nil: nothing of use
-	trail   trail            // through the order
-	byStart [ordersMax]trail // through the starts
-	filled  int              // rounds with a second way
-	left    *board           // p.full when the last round of this plan ended; nil: none has
-	settled *board           // p.full when the last of them ended
-	gains   []timeline.Gain  // of the nodes, since then
-	freed   []quota.Gain     // of the quotas, since then
+	about      *rows            // what is known below is about these; nil: about nodes
+	steady     bool             // everyone stays where he is: see stay
+	rearranged int              // rounds in which they did not
+	ahead      bool             // newcomers wait until those ahead of them have moved
+	carried    *carry           // what the plan before has left; nil: nothing of use
+	trail      trail            // through the order
+	byStart    [ordersMax]trail // through the starts
+	filled     int              // rounds with a second way
+	left       *board           // p.full when the last round of this plan ended; nil: none has
+	settled    *board           // p.full when the last of them ended
+	gains      []timeline.Gain  // of the nodes, since then
+	freed      []quota.Gain     // of the quotas, since then
 
 	free        map[nodesKey]batch.Vector // of nodes, beside what runs
 	quotaTerms  map[batch.QueueName]uint64
