@@ -40,6 +40,8 @@ func (p *pass) backfill() {
 }
 
 func (p *pass) rounds() {
+	defer p.noteEnd()
+	p.steady = p.steady || p.line.nodes.Len() == 1 // there is no other place
 	p.advanceAhead()
 	for idle := 0; idle < roundsMax; idle++ {
 		started, changed := p.round()

@@ -24,6 +24,7 @@ type carry struct {
 	trail     trail
 	byStart   [ordersMax]trail
 	settled   *board
+	end       ending
 	records   map[recordKey]memory
 	roll      *roll
 }
@@ -102,7 +103,7 @@ func (p *pass) leave() {
 	left := &carry{
 		known: p.fleet.known, views: p.Nodes, flavors: p.Flavors,
 		tree: p.tree, line: p.line.nodes, ends: p.fleet.ends, uncertain: p.fleet.uncertain,
-		about: p.about, trail: p.trail, byStart: p.byStart, settled: p.settled,
+		about: p.about, trail: p.trail, byStart: p.byStart, settled: p.settled, end: p.end,
 		records: map[recordKey]memory{}, roll: p.roll,
 	}
 	for _, c := range p.starts {
@@ -128,6 +129,10 @@ func (p *pass) leave() {
 	if left.settled != nil {
 		left.settled.nodes.Freeze()
 		left.settled.ledger.Freeze()
+	}
+	if left.end.line != nil {
+		left.end.line.Freeze()
+		left.end.full.nodes.Freeze()
 	}
 	p.plan.Carried = batch.Carry(left)
 }

@@ -91,6 +91,7 @@ func (p *pass) shape(w *batch.Waiting, q *batch.Queue) *shape {
 		s.kind = p.fleet.kindOf(s, request{sets: w.Workload.PodSets, queue: q, whole: key.whole})
 		s.number, s.key = p.fleet.met, key
 		p.fleet.met++
+		p.fleet.own()
 		p.fleet.shapes[key] = s
 	} else {
 		p.fleet.retain(s)
@@ -128,6 +129,7 @@ func (f *fleet) kindOf(s *shape, r request) *kind {
 	k, ok := again(f.kinds, f.before.kinds, key)
 	if !ok {
 		k = &kind{key: key, options: s.options}
+		f.own()
 		f.kinds[key] = k
 	}
 	return k
@@ -204,6 +206,7 @@ func (p *pass) tryOnce(r request, flavor *batch.Flavor) *attempt {
 	a, ok := again(p.fleet.tries, p.fleet.before.tries, key)
 	if !ok {
 		a = p.try(r, flavor)
+		p.fleet.own()
 		p.fleet.tries[key] = a
 	}
 	return a

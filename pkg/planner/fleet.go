@@ -2,6 +2,7 @@ package planner
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -28,6 +29,7 @@ type fleet struct {
 
 	// uncertain are nodes on which the plan itself changes something.
 	uncertain *timeline.Nodes
+	shared    bool // the maps of known are those of the plan before
 	before    known
 	retained  []bool // which shapes of before are, by their number
 }
@@ -40,6 +42,7 @@ type known struct {
 	bare     *timeline.Timeline // with nothing on it
 	whole    int                // index of resourceWhole; below zero: nobody asks for it
 
+	age    int // plans since what nobody asks for was forgotten
 	met    int // shapes
 	masks  map[maskKey]*mask
 	shapes map[shapeKey]*shape
@@ -111,8 +114,7 @@ func newFleet(p *pass) *fleet {
 		f.line = f.bare.Clone()
 		f.ends = make([]timeline.Time, len(p.Nodes))
 	}
-	f.masks, f.shapes, f.kinds, f.tries = map[maskKey]*mask{}, map[shapeKey]*shape{}, map[shapeKey]*kind{}, map[shapeKey]*attempt{}
-	f.retained = make([]bool, f.met)
+	f.sweep(p)
 	f.doubt(p)
 	first := timeline.Never
 	for i, view := range p.Nodes {
@@ -128,6 +130,31 @@ func newFleet(p *pass) *fleet {
 		f.firstEnd = timeOf(first)
 	}
 	return f
+}
+
+// sweepEach is how many plans go by until what nobody asks for any more is
+// forgotten: to keep it costs little, to look through all costs a plan more.
+const sweepEach = 64
+
+// sweep begins to forget what is known of requests that nobody makes any more,
+// if it is time for it.
+func (f *fleet) sweep(p *pass) {
+	if p.carried != nil && f.age < sweepEach {
+		f.age++
+		f.shared, f.before = true, known{}
+		return
+	}
+	f.age = 0
+	f.masks, f.shapes, f.kinds, f.tries = map[maskKey]*mask{}, map[shapeKey]*shape{}, map[shapeKey]*kind{}, map[shapeKey]*attempt{}
+	f.retained = make([]bool, f.met)
+}
+
+// own makes the maps of requests this plan's own, before it writes to them.
+func (f *fleet) own() {
+	if f.shared {
+		f.masks, f.shapes, f.kinds, f.tries = maps.Clone(f.masks), maps.Clone(f.shapes), maps.Clone(f.kinds), maps.Clone(f.tries)
+		f.shared = false
+	}
 }
 
 // survey finds out what nodes there are.
@@ -233,6 +260,7 @@ func (p *pass) mask(set *batch.PodSet, flavor *batch.Flavor) *mask {
 			m.usable = append(m.usable, int32(i))
 		}
 	}
+	p.fleet.own()
 	p.fleet.masks[key] = m
 	return m
 }

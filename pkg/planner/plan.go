@@ -97,6 +97,7 @@ type pass struct {
 	trail      trail            // through the order
 	byStart    [ordersMax]trail // through the starts
 	filled     int              // rounds with a second way
+	end        ending           // of the rounds
 	left       *board           // p.full when the last round of this plan ended; nil: none has
 	settled    *board           // p.full when the last of them ended
 	gains      []timeline.Gain  // of the nodes, since then

@@ -1,5 +1,7 @@
 package planner
 
+import "github.com/berth-dev/berth/pkg/timeline"
+
 // stay is the first way through a round where nothing has become free: all
 // that were promised a start stay where they are, and newcomers behind them
 // take what is left. false: some may not stay, or come behind a newcomer, and
@@ -8,10 +10,7 @@ func (p *pass) stay() (planned []*contender, stayed bool) {
 	if p.turns() != nil || p.anyNewAhead() {
 		return nil, false
 	}
-	b := p.left
-	if b == nil {
-		b = p.boardOfKept()
-	}
+	b := p.boardOfStaying()
 	if b == nil {
 		return nil, false
 	}
@@ -73,6 +72,64 @@ func (p *pass) anyNewAhead() bool {
 // plan, has left it.
 func (p *pass) staysAt(c *contender) bool {
 	return c.kept != nil && c.kept.record.plannable() && c.kept.place.From == max(c.promise, p.from)
+}
+
+// boardOfStaying is what runs with all promised starts where they were; nil:
+// not all of them fit there any more.
+func (p *pass) boardOfStaying() *board {
+	if p.left != nil {
+		return p.left
+	}
+	if b := p.boardAsLeft(); b != nil {
+		return b
+	}
+	return p.boardOfKept()
+}
+
+// ending is how the rounds of a plan have ended.
+type ending struct {
+	line *timeline.Timeline // of what runs or starts; nil: nothing is known
+	full *board             // with planned starts
+}
+
+// noteEnd notes how the rounds have ended, for the next plan.
+func (p *pass) noteEnd() {
+	p.full.held = 0
+	for _, c := range p.order[:p.reached] {
+		if c.placed() && !c.started {
+			p.full.held++
+		}
+	}
+	p.end = ending{line: p.line.nodes, full: p.full}
+}
+
+// boardAsLeft is boardOfKept by what has changed since the plan before alone;
+// nil: it cannot be told by that.
+func (p *pass) boardAsLeft() *board {
+	if p.carried == nil || p.carried.end.line == nil || p.line.ledger != nil || p.carried.end.full.ledger != nil || !p.about.same(p.carried.about) {
+		return nil
+	}
+	held := 0
+	for _, c := range p.order[:p.reached] {
+		if c.started || c.promise == 0 {
+			continue
+		}
+		if c.kept == nil {
+			return nil
+		}
+		if c.kept.record == c {
+			held++
+		}
+	}
+	end := &p.carried.end
+	if held != end.full.held {
+		return nil // some have gone
+	}
+	b := &board{nodes: end.full.nodes.Since(p.from), held: held}
+	if !b.nodes.Follow(end.line, p.line.nodes) {
+		return nil
+	}
+	return b
 }
 
 // boardOfKept is what runs with all promised starts where they were; nil: not

@@ -187,6 +187,55 @@ func (t *Timeline) Fits(p Place) bool {
 	return fits
 }
 
+// Follow takes over on each node what has changed there from one timeline to
+// another: what is held beside it stays. false, and t is of no more use: a node
+// has less left than is held there.
+func (t *Timeline) Follow(was, is *Timeline) bool {
+	for node := range t.number {
+		if was.pages[node/pageSize] == is.pages[node/pageSize] {
+			continue
+		}
+		if a, b := was.line(node), is.line(node); !a.one(b) && !t.follow(node, a, b) {
+			return false
+		}
+	}
+	return true
+}
+
+// follow is Follow for a node.
+func (t *Timeline) follow(node int, was, is *line) bool {
+	mine, l := *t.line(node), t.replace(node)
+	next := line{owner: t.owner}
+	i, j, k := mine.step(t.from), was.step(t.from), is.step(t.from)
+	for at := t.from; at != Never; {
+		next.at = append(next.at, at)
+		for r, free := range mine.vector(i, t.width) {
+			held := was.vector(j, t.width)[r] - free
+			left := is.vector(k, t.width)[r] - held
+			if left < 0 && held > 0 {
+				return false
+			}
+			next.free = append(next.free, left)
+		}
+		if last := len(next.at) - 1; last > 0 {
+			next.join(last, t.width)
+		}
+		at = min(mine.end(i), was.end(j), is.end(k))
+		if mine.end(i) == at {
+			i++
+		}
+		if was.end(j) == at {
+			j++
+		}
+		if is.end(k) == at {
+			k++
+		}
+	}
+	t.written = append(t.written, int32(node))
+	*l = next
+	return true
+}
+
 // overfull finds a resource that the seat asks for and its node lacks.
 func (t *Timeline) overfull(s Seat, span Span) (node int, at Time, ok bool) {
 	l := t.line(s.Node)
