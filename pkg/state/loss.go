@@ -60,7 +60,7 @@ func (s *State) noteAbsence(n *node) {
 // setLost changes whether a node is lost, and has all looked at anew that sits
 // there.
 func (s *State) setLost(n *node, lost bool) {
-	n.lost = lost
+	n.lost, s.loose = lost, true // what sits there pays no more
 	if n.node != nil {
 		s.dirtyNodes[n.name] = n
 	}
