@@ -258,7 +258,7 @@ func checkQuotas(w *world, plan batch.Plan) {
 			for _, now := range times {
 				b := books{queues: snapshot.Queues, cohorts: snapshot.Cohorts, flavor: g.flavor, resource: resource, used: map[batch.QueueName]*big.Int{}}
 				for i := range taken {
-					if t := &taken[i]; t.flavor == g.flavor && t.at(now) {
+					if t := &taken[i]; t.flavor == g.flavor && t.at(now) && b.bounded(level{queue: t.queue}) {
 						b.usedBy(t.queue).Add(b.usedBy(t.queue), big.NewInt(int64(t.asks[resource])))
 					}
 				}
