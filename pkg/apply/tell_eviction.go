@@ -31,8 +31,8 @@ func evictedNews(e batch.Eviction) news {
 
 // stoppedNote tells why the grace of a noticed workload is over.
 func stoppedNote(before *v1alpha1.QueuedWorkload, stop batch.StopDecision) string {
-	if stop.Lost != "" {
-		return fmt.Sprintf("node %s under it was lost; its pods are told to end", stop.Lost)
+	if stop.By != "" {
+		return stop.By + "; its pods are told to end"
 	}
 	if n := before.Status.Notice; n != nil && stop.At.Before(n.Until.Time) {
 		return "all its pods have acknowledged the notice; they are told to end"

@@ -1,6 +1,9 @@
 package batch
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // Cause is why an allocation is taken back.
 type Cause string
@@ -49,6 +52,9 @@ func (n *Notice) Words() string {
 	case CauseCancelled:
 		return "cancelled by its user"
 	case CauseDrained:
+		if strings.HasPrefix(n.By, "pod ") {
+			return n.By // which was ended by whoever drains
+		}
 		return "its node is drained: " + n.By
 	case CauseWalltime:
 		return "its deadline comes near"

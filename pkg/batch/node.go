@@ -57,6 +57,9 @@ type Pod struct {
 	Flavor FlavorName
 	// CheckpointedAt is when it last said that its work is saved; zero: never.
 	CheckpointedAt time.Time
+	// Disrupted is who ended it, or ends it, other than its owner and itself:
+	// the reason of its condition DisruptionTarget; empty: nobody.
+	Disrupted string `json:",omitempty"`
 	// Run is the run that it was made for, the first being 1; 0: not known. A
 	// pod on a node that was lost outlives its run.
 	Run int `json:",omitempty"`

@@ -78,9 +78,9 @@ type (
 	StopDecision struct {
 		ID WorkloadID
 		At time.Time
-		// Lost is the node under it that was lost meanwhile, so that not all of
-		// its pods can acknowledge; empty: none was.
-		Lost NodeName `json:",omitempty"`
+		// By is what has happened to one of its pods meanwhile, so that not all
+		// can acknowledge, in words; empty: nothing.
+		By string `json:",omitempty"`
 	}
 	// NominateDecision keeps a placement for a preemptor; nil: no longer.
 	NominateDecision struct {

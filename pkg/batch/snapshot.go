@@ -146,6 +146,9 @@ type Started struct {
 	// Lost is the first by name of the nodes under it that are lost; empty: none
 	// is.
 	Lost NodeName
+	// Disrupted is the first by name of the pods of this run that somebody else
+	// has ended, or ends; nil: there is none.
+	Disrupted *Disruption
 	// Released says that the owner was released for this allocation or has
 	// live pods, Suspended that it was suspended after that by somebody else.
 	Released, Suspended bool
@@ -160,6 +163,50 @@ type Started struct {
 	// HeldBy is what keeps a released pod from its node (Pod.Held), and which;
 	// empty: nothing is known.
 	HeldBy string
+}
+
+// Disruption is a pod that was ended neither by itself nor by its owner.
+type Disruption struct {
+	Pod    string // namespace/name
+	Node   NodeName
+	Reason string // Pod.Disrupted
+}
+
+// Reasons of disruptions (Kubernetes): by whom. Of all others the cause is a
+// drain.
+const (
+	DisruptedByKubelet      = "TerminationByKubelet"   // its node shuts down, or is short of something
+	DisruptedByTaintManager = "DeletionByTaintManager" // its node has a taint that it does not tolerate: not reachable, say
+	DisruptedByPodGC        = "DeletionByPodGC"        // its node is gone, or out of service
+	DisruptedByEviction     = "EvictionByEvictionAPI"  // kubectl drain, an autoscaler
+	DisruptedByScheduler    = "PreemptionByScheduler"  // a pod that Berth did not place
+)
+
+// Cause is why a run is taken back of which the pod was.
+func (d *Disruption) Cause() Cause {
+	switch d.Reason {
+	case DisruptedByKubelet, DisruptedByTaintManager, DisruptedByPodGC:
+		return CauseNodeLost
+	}
+	return CauseDrained
+}
+
+// Words say what happened to the pod.
+func (d *Disruption) Words() string {
+	how := "was ended (" + d.Reason + ")"
+	switch d.Reason {
+	case DisruptedByKubelet:
+		how = "was ended by its node, which shuts down or is short of something"
+	case DisruptedByTaintManager:
+		how = "was ended because of a taint on its node"
+	case DisruptedByPodGC:
+		how = "was removed with its node"
+	case DisruptedByEviction:
+		how = "was evicted through the API, as kubectl drain does"
+	case DisruptedByScheduler:
+		how = "was preempted by kube-scheduler"
+	}
+	return "pod " + d.Pod + " on node " + string(d.Node) + " " + how
 }
 
 // Places is the number of pods that the allocation has places for.

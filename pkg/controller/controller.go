@@ -32,6 +32,7 @@ import (
 	"github.com/berth-dev/berth/pkg/controller/cohort"
 	"github.com/berth-dev/berth/pkg/controller/job"
 	"github.com/berth-dev/berth/pkg/controller/localqueue"
+	"github.com/berth-dev/berth/pkg/controller/node"
 	"github.com/berth-dev/berth/pkg/controller/pod"
 	"github.com/berth-dev/berth/pkg/controller/queued"
 	"github.com/berth-dev/berth/pkg/live"
@@ -104,6 +105,9 @@ func setup(mgr manager.Manager, o options.Controller) error {
 	if err := mgr.GetFieldIndexer().IndexField(ctx, &corev1.Pod{}, queued.PodsByWorkload, queued.IndexPods); err != nil {
 		return fmt.Errorf("index pods: %w", err)
 	}
+	if err := mgr.GetFieldIndexer().IndexField(ctx, &corev1.Pod{}, queued.PodsByNode, queued.IndexByNode); err != nil {
+		return fmt.Errorf("index pods: %w", err)
+	}
 	wall, measures := clock.RealClock{}, metrics.New()
 	process := &process{}
 	applier := apply.New(apply.Options{
@@ -132,6 +136,7 @@ func setup(mgr manager.Manager, o options.Controller) error {
 		&pod.Reconciler{Client: mgr.GetClient(), Reader: mgr.GetAPIReader(), Clock: wall, Metrics: measures, Observe: process.observe, Announce: courier.Announce},
 		courier,
 		&account.Reconciler{Client: mgr.GetClient(), Clock: wall},
+		&node.Reconciler{Client: mgr.GetClient(), Reader: mgr.GetAPIReader(), Clock: wall, Metrics: measures, Recorder: mgr.GetEventRecorder("berth")},
 		&clusterqueue.Reconciler{Client: mgr.GetClient(), Clock: wall, Driver: process.driver},
 		&cohort.Reconciler{Client: mgr.GetClient(), Clock: wall, Driver: process.driver},
 		&localqueue.Reconciler{Client: mgr.GetClient(), Clock: wall, Driver: process.driver},

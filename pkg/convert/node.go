@@ -17,7 +17,7 @@ func Node(node *corev1.Node) batch.Node {
 		Labels:   node.Labels,
 		Capacity: Resources(node.Status.Allocatable),
 	}
-	out.Ready, out.NotReadySince = heartbeat(node)
+	out.Ready, out.NotReadySince = NodeReadiness(node)
 	for _, taint := range node.Spec.Taints {
 		if taint.Effect == corev1.TaintEffectNoSchedule || taint.Effect == corev1.TaintEffectNoExecute {
 			out.Taints = append(out.Taints, batch.Taint{Key: taint.Key, Value: taint.Value, Effect: string(taint.Effect)})
@@ -30,9 +30,9 @@ func Node(node *corev1.Node) batch.Node {
 	return out
 }
 
-// heartbeat is whether a node is ready, and since when it is not. One that has
+// NodeReadiness is whether a node is ready, and since when it is not. One that has
 // never said anything is not ready since it was made.
-func heartbeat(node *corev1.Node) (ready bool, notSince time.Time) {
+func NodeReadiness(node *corev1.Node) (ready bool, notSince time.Time) {
 	for _, condition := range node.Status.Conditions {
 		if condition.Type != corev1.NodeReady {
 			continue

@@ -36,7 +36,7 @@ func Pod(pod *corev1.Pod) batch.Pod {
 		out.CheckpointedAt = at
 	}
 	if out.Workload != "" && !OwnWorkload(pod) {
-		out.Run = runOf(pod)
+		out.Run, out.Disrupted = runOf(pod), disrupted(pod)
 	}
 	if out.Phase == batch.PodWaiting {
 		out.Held = heldBy(pod)
@@ -46,6 +46,16 @@ func Pod(pod *corev1.Pod) batch.Pod {
 		out.Flavor = batch.FlavorName(pod.Annotations[FlavorAnnotation])
 	}
 	return out
+}
+
+// disrupted is who ended a pod, other than its owner and itself; empty: nobody.
+func disrupted(pod *corev1.Pod) string {
+	for _, condition := range pod.Status.Conditions {
+		if condition.Type == corev1.DisruptionTarget && condition.Status == corev1.ConditionTrue {
+			return condition.Reason
+		}
+	}
+	return ""
 }
 
 // runOf is the run that a pod was made for, the first being 1; 0: it does not

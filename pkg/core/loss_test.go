@@ -66,7 +66,7 @@ func TestAVictimUnderWhichANodeIsLostIsStopped(t *testing.T) {
 	h.silent("n1", 2)
 	h.at(2)
 	h.at(3)
-	if len(h.plan.Stop) != 1 || h.plan.Stop[0].Lost != "n1" {
+	if len(h.plan.Stop) != 1 || h.plan.Stop[0].By != "node n1 was not ready for 1m" {
 		t.Fatalf("at 3, when n1 is lost: %+v", h.plan.Stop)
 	}
 	h.owner("a", batch.Owner{Suspended: true})
@@ -131,4 +131,49 @@ func TestADeletedNodeIsLostThoughItsWorkHasJustStarted(t *testing.T) {
 	h.step(batch.WorkloadObserved{Workload: kept})
 	h.owner("a", batch.Owner{Started: true})
 	h.expect(1, "")
+}
+
+// TestARunOfWhichOthersEndAPodIsTakenBackWhole: a node that shuts down, a drain.
+// What such a pod leaves is no reason to take the next run back, and neither is a
+// pod that has failed by itself.
+func TestARunOfWhichOthersEndAPodIsTakenBackWhole(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		reason string
+		cause  batch.Cause
+		by     string
+	}{
+		{batch.DisruptedByKubelet, batch.CauseNodeLost, "pod ns/a-0 on node n1 was ended by its node, which shuts down or is short of something"},
+		{batch.DisruptedByEviction, batch.CauseDrained, "pod ns/a-0 on node n1 was evicted through the API, as kubectl drain does"},
+		{"Preempted", batch.CauseDrained, "pod ns/a-0 on node n1 was ended (Preempted)"},
+	} {
+		h := newHand(t)
+		h.submit(job{name: "a", pods: 2, gpu: 4, walltime: 60})
+		h.expect(0, "start a")
+		h.owner("a", batch.Owner{Started: true})
+		h.bound("a", 0, batch.PodReady, nil)
+		other := h.bound("a", 1, batch.PodReady, nil)
+		h.expect(1, "ready a true")
+		ended := func(p *batch.Pod) { p.Disrupted = c.reason }
+		h.bound("a", 0, batch.PodFailed, ended)
+		h.at(2)
+		want := batch.EvictedAtOnce(batch.Notice{Cause: c.cause, By: c.by, Time: h.now})
+		if len(h.plan.Evict) != 1 {
+			t.Fatalf("%s: %+v", c.reason, h.plan)
+		}
+		if diff := cmp.Diff(*want, h.plan.Evict[0].Eviction); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.reason, diff)
+		}
+		h.owner("a", batch.Owner{Suspended: true})
+		h.step(batch.PodGone{UID: other})
+		h.expect(3, "requeue a start a")
+		h.bound("a", 0, batch.PodFailed, ended) // the old one
+		h.jobs["a"].restarts = 1
+		h.owner("a", batch.Owner{Started: true, Run: 1})
+		h.bound("a", 0, batch.PodReady, nil)
+		h.bound("a", 1, batch.PodReady, nil)
+		h.expect(4, "ready a true")
+		h.bound("a", 0, batch.PodFailed, nil)
+		h.expect(5, "ready a false")
+	}
 }

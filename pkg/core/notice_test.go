@@ -299,3 +299,36 @@ func TestAVictimThatStartsAgainElsewhereAtOnceIsNoVictimAgain(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// TestAnEndInTheGraceSaysThatItWasTold, and counts as Kubernetes counts it.
+func TestAnEndInTheGraceSaysThatItWasTold(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		end  batch.End
+		want string
+	}{
+		{batch.End{State: batch.Completed, Message: "all pods succeeded"},
+			"it ended in its grace, 20s after its notice (preempted by ns/b), and counts as its pods ended; all pods succeeded"},
+		{batch.End{State: batch.Failed}, "it ended in its grace, 20s after its notice (preempted by ns/b), and counts as its pods ended"},
+		{batch.End{State: batch.Timeout, Message: "deadline"}, "deadline"},
+		{batch.End{State: batch.Cancelled, Message: "the Job was deleted"}, "the Job was deleted"},
+	} {
+		h := newHand(t)
+		h.queue("main", func(q *batch.Queue) {
+			q.Preemption = batch.Preemption{Mode: batch.PreemptRequeue, Grace: 5 * time.Minute}
+		})
+		h.queue("high", func(q *batch.Queue) { q.Tier = 10 })
+		h.running(signal)
+		h.submit(job{name: "b", gpu: 8, walltime: 60, queue: "high"})
+		if h.at(1); len(h.plan.Evict) != 1 {
+			t.Fatalf("%+v", h.plan)
+		}
+		c.end.Time = h.now.Add(20 * time.Second)
+		h.owner("a", batch.Owner{Started: true, End: &c.end})
+		h.at(2)
+		want := []batch.FinishDecision{{ID: id("a"), End: batch.End{State: c.end.State, Time: c.end.Time, Message: c.want}}}
+		if diff := cmp.Diff(want, h.plan.Finish); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	}
+}

@@ -3,7 +3,9 @@ package live
 import (
 	"context"
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
 	"sync"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -36,6 +38,8 @@ type Intake struct {
 	// deadlines are the first deadlines of pods that are being deleted. A node
 	// waits for the first one, whatever a later deletion asks for.
 	deadlines map[batch.PodUID]deadline
+	// nodes are those that exist.
+	nodes map[batch.NodeName]bool
 }
 
 // NewIntake makes an intake that hands its events to observe.
@@ -45,6 +49,7 @@ func NewIntake(cache cache.Cache, clock clock.PassiveClock, observe func(batch.E
 		owners:    map[batch.WorkloadID]bool{},
 		workloads: map[batch.WorkloadID]batch.Workload{},
 		deadlines: map[batch.PodUID]deadline{},
+		nodes:     map[batch.NodeName]bool{},
 	}
 }
 
@@ -83,6 +88,7 @@ func (i *Intake) Start(ctx context.Context) error {
 			return fmt.Errorf("watch %T: %w", source.object, context.Cause(ctx))
 		}
 	}
+	i.missNodes()
 	return nil
 }
 
@@ -136,11 +142,40 @@ func (i *Intake) namespaceGone(namespace *corev1.Namespace) {
 }
 
 func (i *Intake) node(node *corev1.Node) {
+	i.mu.Lock()
+	i.nodes[batch.NodeName(node.Name)] = true
+	i.mu.Unlock()
 	i.observe(batch.NodeObserved{Node: convert.Node(node)})
 }
 
 func (i *Intake) nodeGone(node *corev1.Node) {
+	i.mu.Lock()
+	delete(i.nodes, batch.NodeName(node.Name))
+	i.mu.Unlock()
 	i.observe(batch.NodeGone{Name: batch.NodeName(node.Name)})
+}
+
+// missNodes tells of nodes that were deleted while nobody watched, and that work
+// was started on. A list without any node proves nothing.
+func (i *Intake) missNodes() {
+	i.mu.Lock()
+	missing := map[batch.NodeName]bool{}
+	for _, workload := range i.workloads { //order:any into a set
+		if workload.Allocation == nil || workload.Finished != nil {
+			continue
+		}
+		for _, placement := range workload.Allocation.PodSets {
+			for _, host := range placement.Hosts {
+				missing[host] = len(i.nodes) > 0 && !i.nodes[host]
+			}
+		}
+	}
+	i.mu.Unlock()
+	for _, name := range slices.Sorted(maps.Keys(missing)) {
+		if missing[name] {
+			i.observe(batch.NodeGone{Name: name})
+		}
+	}
 }
 
 func (i *Intake) policy(ctx context.Context) func(*v1alpha1.SchedulingPolicy) {

@@ -69,6 +69,7 @@ func Lists(ctx context.Context, reader client.Reader, wall clock.PassiveClock, o
 			return fmt.Errorf("list %s: %w", one.kind, err)
 		}
 	}
+	i.missNodes()
 	if len(forbidden) > 0 {
 		return &MayNotList{Kinds: forbidden}
 	}

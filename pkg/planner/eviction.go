@@ -20,11 +20,12 @@ import (
 func (p *pass) retire(s *batch.Started) (again bool) {
 	e := s.Workload.Eviction
 	if e.Stopped.IsZero() {
-		if s.Live > 0 && !s.Acknowledged && s.Lost == "" && p.now.Before(e.Until) {
+		_, hurt := p.hurt(s)
+		if s.Live > 0 && !s.Acknowledged && hurt == "" && p.now.Before(e.Until) {
 			p.wake(ceil(e.Until))
 			return false
 		}
-		p.plan.Stop = append(p.plan.Stop, batch.StopDecision{ID: s.Workload.ID, At: p.now, Lost: s.Lost})
+		p.plan.Stop = append(p.plan.Stop, batch.StopDecision{ID: s.Workload.ID, At: p.now, By: hurt})
 	}
 	if s.Live > 0 || s.Gone.After(p.now) {
 		p.wake(s.Gone)

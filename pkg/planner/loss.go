@@ -8,19 +8,34 @@ import (
 	"github.com/berth-dev/berth/pkg/batch"
 )
 
-// loss is the eviction of a run under which a node is lost; nil: none is. All of
-// it is stopped at once: what is left of a gang waits for a member that does not
-// come back, and until it is stopped the end of that member would count as its
-// failure.
+// loss is the eviction of a run under which a node is lost, or of which somebody
+// else has ended a pod: a node that shuts down, whoever drains it; nil: none is.
+// All of it is stopped at once: what is left of a gang waits for a member that
+// does not come back, and until it is stopped the end of that member would count
+// as its failure.
 func (p *pass) loss(s *batch.Started) *batch.Eviction {
-	if s.Lost == "" {
+	cause, by := p.hurt(s)
+	if cause == "" {
 		return nil
 	}
-	e := batch.EvictedAtOnce(batch.Notice{Cause: batch.CauseNodeLost, By: p.lossOf(s.Lost), Time: p.now})
+	e := batch.EvictedAtOnce(batch.Notice{Cause: cause, By: by, Time: p.now})
 	if s.Workload.NoRequeue || s.Owner != nil && s.Owner.Fixed {
-		e.Final = batch.NodeFailed
+		if e.Final = batch.NodeFailed; cause == batch.CauseDrained {
+			e.Final = batch.Preempted
+		}
 	}
 	return e
+}
+
+// hurt is what has happened to a part of a run, from outside; empty: nothing.
+func (p *pass) hurt(s *batch.Started) (cause batch.Cause, by string) {
+	switch {
+	case s.Lost != "":
+		return batch.CauseNodeLost, p.lossOf(s.Lost)
+	case s.Disrupted != nil:
+		return s.Disrupted.Cause(), s.Disrupted.Words()
+	}
+	return "", ""
 }
 
 // lossOf says in words what happened to a node that is lost.

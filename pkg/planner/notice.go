@@ -2,6 +2,7 @@ package planner
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/berth-dev/berth/pkg/batch"
 )
@@ -108,18 +109,35 @@ func (p *pass) foretell(s *batch.Started) {
 	}
 }
 
+// joined is a text and what somebody else has to say.
+func joined(text, more string) string {
+	if more == "" {
+		return text
+	}
+	return text + "; " + more
+}
+
 // endOfRun is the end of an owner, seen with what was decided about it. The end
 // of a pod that was stopped because it is taken back is no end of its own,
 // whatever its exit code: had it been a Job, that would not have counted.
+//
+// That of a Job in its grace does count: its pods ran on, and Kubernetes counts
+// how they end. The record says that it had been told, for whoever wonders why
+// half of the work is done (site/design/0011).
 func endOfRun(s *batch.Started) *batch.Owner {
 	e := s.Workload.Eviction
-	if !s.Owner.Fixed || e == nil || e.Stopped.IsZero() || e.Final == "" || s.Owner.End.State == batch.Timeout {
+	if e == nil {
 		return s.Owner
 	}
 	end := *s.Owner.End
-	end.State, end.Message = e.Final, e.Words()
-	if s.Owner.End.Message != "" {
-		end.Message += "; " + s.Owner.End.Message
+	switch ours := s.Owner.Fixed && !e.Stopped.IsZero() && e.Final != ""; {
+	case end.State != batch.Completed && end.State != batch.Failed && (end.State == batch.Timeout || !ours):
+		return s.Owner
+	case ours:
+		end.State, end.Message = e.Final, joined(e.Words(), end.Message)
+	default:
+		after := batch.FormatDuration(max(0, end.Time.Sub(e.Time)).Truncate(time.Second))
+		end.Message = joined(fmt.Sprintf("it ended in its grace, %s after its notice (%s), and counts as its pods ended", after, e.Words()), end.Message)
 	}
 	owner := *s.Owner
 	owner.End = &end

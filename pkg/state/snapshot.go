@@ -82,6 +82,7 @@ func (s *State) asStarted(r *record) *batch.Started {
 	var held *pod
 	saved, acknowledged := r.workload.CheckpointedAt, 0
 	for _, p := range r.pods { //order:any counts, and the first by name
+		r.noteDisruption(st, p)
 		switch {
 		case p.ghost:
 			st.Gone = later(st.Gone, p.GoneBy)
@@ -114,6 +115,14 @@ func (s *State) asStarted(r *record) *batch.Started {
 		st.HeldBy = "pod " + held.Name + ": " + held.Held
 	}
 	return st
+}
+
+// noteDisruption notes a pod of this run that somebody else has ended.
+func (r *record) noteDisruption(st *batch.Started, p *pod) {
+	if p.Disrupted == "" || p.Run == 0 || r.outlived(p) || st.Disrupted != nil && st.Disrupted.Pod <= p.Name {
+		return
+	}
+	st.Disrupted = &batch.Disruption{Pod: p.Name, Node: p.Node, Reason: p.Disrupted}
 }
 
 // ends notes a live pod of a run that is being taken back. It is 1 if the pod

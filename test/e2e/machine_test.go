@@ -107,8 +107,9 @@ func TestShortOutageEndsNothing(t *testing.T) {
 	}
 }
 
-// TestDeletedNode: its work ends with it and its charge goes; what waits for
-// such a node says that there is none.
+// TestDeletedNode: what ran there is taken back whole, before the cluster
+// removes its pods and counts that as a failure; it waits first in line for
+// another node, and what waits behind it says that there are too few.
 func TestDeletedNode(t *testing.T) {
 	t.Parallel()
 	team := newTeam(t, nodes(2, 8))
@@ -116,12 +117,20 @@ func TestDeletedNode(t *testing.T) {
 	gang.mustRun()
 	waiting := team.submit(job("waiting", pods(2), gpus(8), walltime("10m")))
 	waiting.mustWait("Resources")
+	gone := team.nodes[1]
 	team.remove(team.node(1))
 	waiting.mustWait("NeverFits", "room for 1 of 2 such pods")
 	waiting.mustHaveNoPods()
-	gang.mustBe("Failed", 3*time.Minute) // the cluster takes a minute to remove the pods of a node that is gone
-	gang.podsGone(patience)
+	if run := mustLose(gang, gone).Status.Runs[0]; run.By != "node "+gone+" was deleted" {
+		t.Errorf("its run is on record as %+v", run)
+	}
+	gang.mustWait("NeverFits", "room for 1 of 2 such pods")
 	team.mustUse(team.name, gpu, "")
 	team.addNodes(nodeGroup(1, map[string]string{gpu: "8"}))
+	gang.mustRun()
+	if s := gang.now().Status; s.Failed != 0 {
+		t.Errorf("the Job counts %d failures, want none", s.Failed)
+	}
+	gang.finish()
 	waiting.mustRun()
 }

@@ -2,6 +2,7 @@ package pod
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
@@ -90,7 +91,16 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		r.forget(id)
 		return ctrl.Result{}, nil
 	}
-	return ctrl.Result{}, r.release(ctx, workload, pods)
+	return ctrl.Result{}, r.release(ctx, workload, ofThisRun(pods, workload))
+}
+
+// ofThisRun leaves out what an earlier run has left on a node that was lost: it
+// has no place in this one.
+func ofThisRun(pods []*corev1.Pod, workload *v1alpha1.QueuedWorkload) []*corev1.Pod {
+	return slices.DeleteFunc(pods, func(pod *corev1.Pod) bool {
+		run := convert.Pod(pod).Run
+		return run > 0 && run <= convert.Restarts(workload)
+	})
 }
 
 // ownWorkload is the pod that is its own workload; nil if there is none.

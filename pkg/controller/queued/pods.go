@@ -14,6 +14,17 @@ import (
 // PodsByWorkload is the cache's index of pods by the workload they belong to.
 const PodsByWorkload = "berth.workload"
 
+// PodsByNode is the cache's index of pods by the node they are on.
+const PodsByNode = "berth.node"
+
+// IndexByNode is the function of PodsByNode.
+func IndexByNode(object client.Object) []string {
+	if node := object.(*corev1.Pod).Spec.NodeName; node != "" {
+		return []string{node}
+	}
+	return nil
+}
+
 // IndexPods is the function of PodsByWorkload.
 func IndexPods(object client.Object) []string {
 	if id := convert.PodWorkload(object.(*corev1.Pod)); id != "" {
