@@ -5,8 +5,10 @@ import (
 	"testing"
 
 	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apiserver/pkg/admission"
 
+	"github.com/berth-dev/berth/apis/berth/v1alpha1"
 	"github.com/berth-dev/berth/pkg/convert"
 )
 
@@ -162,10 +164,19 @@ func TestACancelStays(t *testing.T) {
 			t.Errorf("a cancel is changed to %v: %q", after.Annotations, got)
 		}
 	}
-	got := message(s.admit(alice, admission.Update, job(free, queue("default"), indexed, annotation("berth.dev/array", "true")),
-		job(free, queue("default"), indexed, annotation("berth.dev/array", "true"), cancel("2m"))))
-	if !strings.Contains(got, "delete the Job") {
-		t.Errorf("an array is cancelled: %q", got)
+	if got := message(s.admit(alice, admission.Update, job(free, queue("default"), indexed, annotation("berth.dev/array", "true")),
+		job(free, queue("default"), indexed, annotation("berth.dev/array", "true"), cancel("2m")))); got != "" {
+		t.Errorf("an array can't be cancelled: %q", got)
+	}
+	member := func(changes ...func(*corev1.Pod)) *corev1.Pod {
+		return pod(free, append([]func(*corev1.Pod){ofWorkload(v1alpha1.ArrayMember), podQueue("default"), ownedBy("batch/v1", "Job")}, changes...)...)
+	}
+	alone := annotated("berth.dev/cancel", "2m")
+	if got := message(s.admit(alice, admission.Update, member(), member(alone))); !strings.Contains(got, "put it on its Job") {
+		t.Errorf("a member alone is cancelled: %q", got)
+	}
+	if got := message(s.admit("system:serviceaccount:berth-system:berth-controller", admission.Update, member(), member(alone))); got != "" {
+		t.Errorf("Berth can't pass a cancel on to a member: %q", got)
 	}
 }
 

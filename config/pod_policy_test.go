@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -66,12 +67,41 @@ func onNode(name string) func(*corev1.Pod) {
 	return func(p *corev1.Pod) { p.Spec.NodeName = name }
 }
 
+// toldLate gives each container the variables whose values come with the release
+// of a pod that is a workload of its own, unless it has one of that name.
+func toldLate(p *corev1.Pod) {
+	for _, containers := range [][]corev1.Container{p.Spec.Containers, p.Spec.InitContainers} {
+		for i := range containers {
+			for _, v := range [][2]string{
+				{"BERTH_QUEUE", "cluster-queue"}, {"BERTH_WALLTIME_SECONDS", "walltime-seconds"}, {"BERTH_DEADLINE", "deadline"},
+				{"BERTH_RESTART_COUNT", "restart-count"}, {"BERTH_LAST_EVICTION", "last-eviction"},
+			} {
+				if slices.ContainsFunc(containers[i].Env, func(e corev1.EnvVar) bool { return e.Name == v[0] }) {
+					continue
+				}
+				containers[i].Env = append(containers[i].Env, corev1.EnvVar{Name: v[0], ValueFrom: &corev1.EnvVarSource{
+					FieldRef: &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: "metadata.annotations['berth.dev/" + v[1] + "']"},
+				}})
+			}
+		}
+	}
+}
+
+// several gives a Pod more containers: one before it, and one with variables of
+// its own.
+func several(p *corev1.Pod) {
+	p.Spec.InitContainers = []corev1.Container{{Name: "prepare", Image: "image"}}
+	p.Spec.Containers = append(p.Spec.Containers, corev1.Container{
+		Name: "more", Image: "image", Env: []corev1.EnvVar{{Name: "MINE", Value: "1"}, {Name: "BERTH_DEADLINE", Value: "mine"}},
+	})
+}
+
 func TestPodPoliciesChangeNewPods(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
 	single := func(namespace, queue string, seconds int64, changes ...func(*corev1.Pod)) *corev1.Pod {
 		return pod(namespace, append([]func(*corev1.Pod){
-			podQueue(queue), annotated(v1alpha1.SubmitterAnnotation, alice), gates(v1alpha1.PlacementGate), podGrace(seconds),
+			podQueue(queue), annotated(v1alpha1.SubmitterAnnotation, alice), gates(v1alpha1.PlacementGate), podGrace(seconds), toldLate,
 		}, changes...)...)
 	}
 	for _, test := range []struct {
@@ -89,6 +119,13 @@ func TestPodPoliciesChangeNewPods(t *testing.T) {
 		},
 		{"our gate is not doubled", alice, pod(free, podQueue("quick"), gates(v1alpha1.PlacementGate)), single(free, "quick", 30)},
 		{"in a managed namespace a Pod goes to the default queue", alice, pod(managed), single(managed, "default", 120)},
+		{"every container is told", alice, pod(free, podQueue("quick"), several), single(free, "quick", 30, several, toldLate)},
+		{
+			"a member of an array too",
+			"system:serviceaccount:kube-system:job-controller",
+			pod(free, ofWorkload(v1alpha1.ArrayMember), podQueue("quick"), ownedBy("batch/v1", "Job"), gates(v1alpha1.PlacementGate)),
+			pod(free, ofWorkload(v1alpha1.ArrayMember), podQueue("quick"), ownedBy("batch/v1", "Job"), gates(v1alpha1.PlacementGate), toldLate),
+		},
 		{"or to the one that it names", alice, pod(managed, podQueue("quick")), single(managed, "quick", 30)},
 		{
 			"a service's pods in a managed namespace are nobody's business",

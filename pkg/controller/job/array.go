@@ -12,6 +12,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/berth-dev/berth/apis/berth/v1alpha1"
 	"github.com/berth-dev/berth/pkg/framework"
 )
 
@@ -28,9 +29,13 @@ const stallsAfter = 15 * time.Second
 func (r *Reconciler) array(ctx context.Context, job *batchv1.Job) (ctrl.Result, error) {
 	key := client.ObjectKeyFromObject(job)
 	suspended := job.Spec.Suspend != nil && *job.Spec.Suspend
+	_, cancelled := job.Annotations[v1alpha1.CancelAnnotation]
 	switch {
 	case ended(job):
 		r.stalls.forget(key)
+	case cancelled:
+		r.stalls.forget(key)
+		return r.cancelArray(ctx, job, suspended)
 	case !suspended:
 		return ctrl.Result{RequeueAfter: r.watchMembers(job)}, nil
 	case framework.Suspended(job) && job.Status.Active == 0:

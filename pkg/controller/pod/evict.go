@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -42,7 +41,7 @@ func (r *Reconciler) evict(ctx context.Context, pod *corev1.Pod, workload *v1alp
 		}
 	}
 	err := r.Client.Delete(ctx, pod, client.Preconditions{UID: &pod.UID})
-	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+	if err != nil && !queued.Gone(err) {
 		r.Metrics.Wrote("pod", metrics.ResultFailed)
 		return fmt.Errorf("delete pod %s/%s, which was taken back: %w", pod.Namespace, pod.Name, err)
 	}

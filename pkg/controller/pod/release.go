@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -191,15 +192,13 @@ func (r *Reconciler) releaseOne(ctx context.Context, workload *v1alpha1.QueuedWo
 		"schedulingGates": []map[string]any{{"$patch": "delete", "name": v1alpha1.PlacementGate}},
 		"affinity":        convert.PinnedAffinity(p.pod.Spec.Affinity, p.host),
 	}
-	meta := map[string]any{
-		"uid": p.pod.UID,
-		"annotations": map[string]string{
-			convert.RankAnnotation:          strconv.Itoa(p.rank),
-			v1alpha1.ClusterQueueAnnotation: workload.Status.Allocation.ClusterQueue,
-			convert.FlavorAnnotation:        workload.Status.Allocation.Flavor,
-		},
+	annotations := map[string]string{
+		convert.RankAnnotation:          strconv.Itoa(p.rank),
+		v1alpha1.ClusterQueueAnnotation: workload.Status.Allocation.ClusterQueue,
+		convert.FlavorAnnotation:        workload.Status.Allocation.Flavor,
 	}
 	if convert.OwnWorkload(p.pod) {
+		tellOfRun(annotations, workload)
 		if len(tolerations) > 0 {
 			spec["tolerations"] = append(slices.Clone(p.pod.Spec.Tolerations), tolerations...)
 		}
@@ -211,6 +210,7 @@ func (r *Reconciler) releaseOne(ctx context.Context, workload *v1alpha1.QueuedWo
 			spec["activeDeadlineSeconds"] = convert.SecondsLeft(p.pod.Spec.ActiveDeadlineSeconds, deadline.Sub(r.Clock.Now())+overrun)
 		}
 	}
+	meta := map[string]any{"uid": p.pod.UID, "annotations": annotations}
 	body, err := json.Marshal(map[string]any{"metadata": meta, "spec": spec})
 	if err != nil {
 		return fmt.Errorf("patch for pod %s/%s: %w", p.pod.Namespace, p.pod.Name, err)
@@ -227,6 +227,19 @@ func (r *Reconciler) releaseOne(ctx context.Context, workload *v1alpha1.QueuedWo
 	r.Metrics.Wrote("pod", metrics.ResultFailed)
 	r.takeBack(workload, p.pod)
 	return fmt.Errorf("release pod %s/%s to node %s: %w", p.pod.Namespace, p.pod.Name, p.host, err)
+}
+
+// tellOfRun adds what a pod that is a workload of its own could not be told when
+// it was made: the policy berth-pod-late makes its environment of it.
+func tellOfRun(annotations map[string]string, workload *v1alpha1.QueuedWorkload) {
+	annotations[v1alpha1.RestartCountAnnotation] = strconv.Itoa(convert.Restarts(workload))
+	if last := convert.LastEviction(workload); last != "" {
+		annotations[v1alpha1.LastEvictionAnnotation] = last
+	}
+	if held := workload.Status.Allocation; held.Deadline != nil {
+		annotations[v1alpha1.DeadlineAnnotation] = held.Deadline.UTC().Format(time.RFC3339)
+		annotations[v1alpha1.WalltimeSecondsAnnotation] = strconv.FormatInt(int64(held.Deadline.Sub(held.StartTime.Time)/time.Second), 10)
+	}
 }
 
 // takeBack frees the rank of a pod whose release failed.

@@ -7,7 +7,6 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -36,7 +35,7 @@ func LeaveJob(ctx context.Context, c client.Client, m *metrics.Set, pod *corev1.
 		return fmt.Errorf("patch for pod %s/%s: %w", pod.Namespace, pod.Name, err)
 	}
 	err = c.Patch(ctx, pod.DeepCopy(), client.RawPatch(types.StrategicMergePatchType, body))
-	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+	if err != nil && !Gone(err) {
 		m.Wrote("pod", metrics.ResultFailed)
 		return fmt.Errorf("take pod %s/%s out of its Job: %w", pod.Namespace, pod.Name, err)
 	}

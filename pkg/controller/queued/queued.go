@@ -68,6 +68,10 @@ func Create(ctx context.Context, c client.Client, m *metrics.Set, kind framework
 	return workload, nil
 }
 
+// Gone says whether a write came too late: its object is gone, or another has
+// its name. There is nothing left to do.
+func Gone(err error) bool { return apierrors.IsNotFound(err) || apierrors.IsConflict(err) }
+
 // Refused says whether the API server will give the same answer again: an
 // admission plugin or its validation said no. Of several errors joined, the
 // first answer of the server counts.
