@@ -31,7 +31,6 @@ const highestClass = 1_000_000_000
 func later() map[string]string {
 	return map[string]string{
 		"QualityOfService": "service classes",
-		"Topology":         "topology",
 		"Reservation":      "reservations",
 	}
 }
@@ -138,6 +137,13 @@ func events(object *unstructured.Unstructured) (seen, gone batch.Event, err erro
 		}
 		queue := convert.LocalQueue(typed)
 		return batch.LocalQueueObserved{LocalQueue: queue}, batch.LocalQueueGone{Name: queue.Name}, nil
+	case "Topology":
+		typed := &v1alpha1.Topology{}
+		if err := into(object, typed); err != nil {
+			return nil, nil, err
+		}
+		topology := convert.Topology(typed)
+		return batch.TopologyObserved{Topology: topology}, batch.TopologyGone{Name: topology.Name}, nil
 	case "ResourceFlavor":
 		typed := &v1alpha1.ResourceFlavor{}
 		if err := into(object, typed); err != nil {

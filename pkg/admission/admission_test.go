@@ -97,7 +97,7 @@ func TestWhatAClusterRefusesIsRefused(t *testing.T) {
 		},
 		{
 			"an unknown kind", "{apiVersion: berth.dev/v1alpha1, kind: Queue, metadata: {name: c}}",
-			`no matches for kind "Queue" in version "berth.dev/v1alpha1": a scenario has Account, ClusterQueue, Cohort, LocalQueue, ResourceFlavor, SchedulingPolicy`,
+			`no matches for kind "Queue" in version "berth.dev/v1alpha1": a scenario has Account, ClusterQueue, Cohort, LocalQueue, ResourceFlavor, SchedulingPolicy, Topology`,
 		},
 		{
 			"what Berth makes itself", "{apiVersion: berth.dev/v1alpha1, kind: QueuedWorkload, metadata: {name: c}, spec: {queueName: q, podSets: [{name: main, count: 1}]}}",

@@ -48,6 +48,11 @@ type (
 	// FlavorGone says that a ResourceFlavor was deleted.
 	FlavorGone struct{ Name FlavorName }
 
+	// TopologyObserved carries a Topology as it is now.
+	TopologyObserved struct{ Topology Topology }
+	// TopologyGone says that a Topology was deleted.
+	TopologyGone struct{ Name TopologyName }
+
 	// NamespaceObserved carries a namespace's labels.
 	NamespaceObserved struct {
 		Name   string
@@ -142,6 +147,8 @@ func (LocalQueueObserved) isEvent() {}
 func (LocalQueueGone) isEvent()     {}
 func (FlavorObserved) isEvent()     {}
 func (FlavorGone) isEvent()         {}
+func (TopologyObserved) isEvent()   {}
+func (TopologyGone) isEvent()       {}
 func (NamespaceObserved) isEvent()  {}
 func (NamespaceGone) isEvent()      {}
 func (PolicyObserved) isEvent()     {}

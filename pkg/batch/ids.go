@@ -22,6 +22,9 @@ type LocalQueueName string
 // FlavorName is the name of a ResourceFlavor; empty where a queue has none.
 type FlavorName string
 
+// TopologyName is the name of a Topology.
+type TopologyName string
+
 // NodeName is the name of a node.
 type NodeName string
 

@@ -69,7 +69,19 @@ type Flavor struct {
 	Name        FlavorName
 	Selector    LabelSelector // empty: all nodes
 	Tolerations []Toleration  // added to the pods that run here
+	// Topology says which of its nodes are near each other; empty: nothing does,
+	// and all of them are one domain.
+	Topology TopologyName `json:",omitempty"`
 }
+
+// Topology is the levels of a network, from wide to narrow.
+type Topology struct {
+	Name   TopologyName
+	Levels []TopologyLevel
+}
+
+// TopologyLevel is a level, with the label of a node that names its domain there.
+type TopologyLevel struct{ Name, Label string }
 
 // BackfillMode says how waiting work is planned.
 type BackfillMode string

@@ -115,6 +115,8 @@ type Facts struct {
 	// Until is when a requeued workload is tried again, when one may begin, or
 	// by when one must have ended.
 	Until time.Time
+	// Level is that of the topology under one domain of which all pods must lie.
+	Level string `json:",omitempty"`
 	// Account is who would be charged, User who asks for it.
 	Account AccountName
 	User    string
@@ -162,6 +164,6 @@ func (f Facts) sameCause(other Facts) bool {
 		f.Resource == other.Resource && f.Need == other.Need && f.Limit == other.Limit && f.Bound == other.Bound &&
 		f.Walltime == other.Walltime && f.WalltimeMax == other.WalltimeMax &&
 		f.Until.Equal(other.Until) && f.Text == other.Text && f.Selector == other.Selector &&
-		f.Account == other.Account && f.User == other.User &&
+		f.Account == other.Account && f.Level == other.Level && f.User == other.User &&
 		slices.EqualFunc(f.Asked, other.Asked, func(a, b Ask) bool { return a.Pods == b.Pods && a.Least == b.Least && a.Requests.Equal(b.Requests) })
 }

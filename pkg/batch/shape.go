@@ -19,6 +19,9 @@ func Shape(sets []PodSet) string {
 		}
 		b.WriteString("]")
 		b.WriteString(s.Constraint())
+		if s.Domain != "" {
+			fmt.Fprintf(&b, "domain%q", s.Domain)
+		}
 		b.WriteString(";")
 	}
 	return b.String()

@@ -12,6 +12,7 @@ type Snapshot struct {
 	Accounts    Accounts
 	LocalQueues map[LocalQueueName]*LocalQueue
 	Flavors     map[FlavorName]*Flavor
+	Topologies  map[TopologyName]*Topology
 	Namespaces  map[string]*Labels
 	Waiting     []*Waiting // by CompareRank
 	Started     []*Started // by ID

@@ -70,6 +70,9 @@ type PodSet struct {
 	Selector    NodeSelector
 	Tolerations []Toleration
 	PerNodeMax  int // pods of this set on one node; 0: any
+	// Domain is the level under one domain of which all pods of the workload
+	// must lie, the same for all of its sets; empty: anywhere.
+	Domain string `json:",omitempty"`
 }
 
 // Least is the fewest pods that the set starts with.

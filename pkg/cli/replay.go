@@ -172,6 +172,9 @@ func sameObject(a, b batch.Event) bool {
 	case batch.LocalQueueObserved:
 		b, ok := b.(batch.LocalQueueObserved)
 		return ok && a.LocalQueue.Name == b.LocalQueue.Name
+	case batch.TopologyObserved:
+		b, ok := b.(batch.TopologyObserved)
+		return ok && a.Topology.Name == b.Topology.Name
 	case batch.FlavorObserved:
 		b, ok := b.(batch.FlavorObserved)
 		return ok && a.Flavor.Name == b.Flavor.Name

@@ -117,6 +117,7 @@ func Flavor(flavor *v1alpha1.ResourceFlavor) batch.Flavor {
 		Name:        batch.FlavorName(flavor.Name),
 		Selector:    labelSelector(flavor.Spec.NodeSelector),
 		Tolerations: tolerations(flavor.Spec.Tolerations),
+		Topology:    batch.TopologyName(flavor.Spec.TopologyName),
 	}
 }
 

@@ -185,6 +185,10 @@ func podSets(sets []v1alpha1.PodSet) ([]batch.PodSet, string) {
 		if why := unplannable(rules); why != "" && invalid == "" {
 			invalid = why
 		}
+		level, wrong := domain(set.Topology)
+		if wrong != "" && invalid == "" {
+			invalid = wrong
+		}
 		out = append(out, batch.PodSet{
 			Name:        set.Name,
 			Count:       int(value(set.Count)),
@@ -193,6 +197,7 @@ func podSets(sets []v1alpha1.PodSet) ([]batch.PodSet, string) {
 			Selector:    nodeSelector(set.NodeSelector, set.Affinity),
 			Tolerations: tolerations(set.Tolerations),
 			PerNodeMax:  perNodeMax(rules),
+			Domain:      level,
 		})
 	}
 	return out, invalid

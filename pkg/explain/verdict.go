@@ -195,7 +195,10 @@ func resources(v batch.Verdict) string {
 func topology(v batch.Verdict) string {
 	f := v.Facts
 	why := "but not on single nodes as its pods need it"
-	if f.Bound == "exclusive" {
+	switch {
+	case f.Level != "":
+		why = "but not in one " + f.Level
+	case f.Bound == "exclusive":
 		why = "but not on nodes that it would have for itself"
 	}
 	return fmt.Sprintf("asks %s%s; %s, which is enough in total, %s%s; %s", asked(f.Asked, f.Resource), aside(f), free(f), why, room(f), when(v))
@@ -209,12 +212,16 @@ func free(f batch.Facts) string {
 	return fmt.Sprintf("%s of %s %s free%s", Amount(f.Resource, f.Free), Amount(f.Resource, f.Limit), noun(f.Resource), where(f))
 }
 
-// aside says that whole nodes are asked for.
+// aside says that whole nodes are asked for, or one domain.
 func aside(f batch.Facts) string {
+	text := ""
 	if f.Bound == "exclusive" {
-		return " on whole nodes"
+		text = " on whole nodes"
 	}
-	return ""
+	if f.Level != "" {
+		text += " in one " + f.Level
+	}
+	return text
 }
 
 // room says for how many pods of a gang there is room.
@@ -326,6 +333,8 @@ func neverWhy(f batch.Facts) string {
 		return fmt.Sprintf("no node%s matches its node selector, affinity and tolerations", where(f))
 	case "gang":
 		return fmt.Sprintf("%s room for %d of %d such pods, even when empty%s", allNodes(f), f.Limit, f.Need, short(f))
+	case "domain", "topology", "level", "domain labels", "domains":
+		return noDomain(f)
 	case "together":
 		return "its pod sets do not fit beside each other, even on empty nodes"
 	case "quota":

@@ -144,6 +144,23 @@ func TestVerdictsInWords(t *testing.T) {
 			"asks 4 × 8 nvidia.com/gpu; 40 of 64 nvidia.com/gpu free, which is enough in total, but not on single nodes as its pods need it, room for 1 of 4 pods now; starts at 14:20 at the latest",
 		},
 		{
+			"not in one rack",
+			batch.Verdict{Reason: batch.ReasonTopology, PlannedStart: start, Facts: batch.Facts{
+				Asked: gang, FreeNow: 2, Resource: batch.ResourceGPU, Free: 40, Limit: 64, Level: "rack", Flavor: "h100",
+			}},
+			"asks 4 × 8 nvidia.com/gpu in one rack; 40 of 64 nvidia.com/gpu free in h100, which is enough in total, but not in one rack, room for 2 of 4 pods now; starts at 14:20 at the latest",
+		},
+		{
+			"more than a rack has",
+			batch.Verdict{Reason: batch.ReasonNeverFits, Facts: batch.Facts{Asked: gang, Bound: "domain", Level: "rack", Text: "b1/r2", Flavor: "h100", Need: 4, Limit: 3}},
+			"asks 4 × 8 nvidia.com/gpu; all in one rack (berth.dev/topology), and even when empty b1/r2 in h100, which holds most of them, has room for 3 of 4 such pods; it never starts unless the workload, its queue or the nodes are changed",
+		},
+		{
+			"more racks than are tried",
+			batch.Verdict{Reason: batch.ReasonNeverFits, Facts: batch.Facts{Asked: gang, Bound: "domains", Level: "rack", Text: "room", Limit: 1000}},
+			"asks 4 × 8 nvidia.com/gpu; all in one rack (berth.dev/topology), and Topology room has more than 1000 of them, which are not looked through; it never starts unless the workload, its queue or the nodes are changed",
+		},
+		{
 			"whole nodes",
 			batch.Verdict{Reason: batch.ReasonTopology, PlannedStart: start, Facts: batch.Facts{
 				Asked: gang, FreeNow: 3, Resource: batch.ResourceGPU, Free: 40, Limit: 64, Bound: "exclusive",

@@ -20,7 +20,7 @@ func IsArray(job *batchv1.Job) bool {
 var memberOptions = []string{
 	v1alpha1.TimeMinAnnotation, v1alpha1.BeginAnnotation, v1alpha1.EndBeforeAnnotation,
 	v1alpha1.AfterAnnotation, v1alpha1.ExclusiveAnnotation, v1alpha1.SubmitterAnnotation,
-	v1alpha1.AccountAnnotation, v1alpha1.CheckpointAnnotation,
+	v1alpha1.AccountAnnotation, v1alpha1.TopologyAnnotation, v1alpha1.CheckpointAnnotation,
 }
 
 // StartArray changes an array so that its pods are made: each is born gated,

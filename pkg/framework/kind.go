@@ -70,6 +70,15 @@ func wishes(spec *v1alpha1.QueuedWorkloadSpec, object client.Object) {
 	spec.JobName = object.GetLabels()[v1alpha1.JobNameLabel]
 	spec.Exclusive = v1alpha1.ExclusiveMode(said[v1alpha1.ExclusiveAnnotation])
 	spec.AccountName = convert.Cut(said[v1alpha1.AccountAnnotation], accountMax)
+	if text := said[v1alpha1.TopologyAnnotation]; text != "" {
+		level, err := convert.ParseTopology(text)
+		if err != nil {
+			level = text // the workload says what is wrong with it
+		}
+		for i := range spec.PodSets {
+			spec.PodSets[i].Topology = &v1alpha1.PodSetTopology{Required: convert.Cut(level, topologyMax)}
+		}
+	}
 	spec.Checkpoint = convert.Cut(said[v1alpha1.CheckpointAnnotation], checkpointMax)
 	if said[v1alpha1.RequeueAnnotation] == "false" {
 		spec.Requeue = v1alpha1.RequeueNever
@@ -97,6 +106,9 @@ func cancel(object client.Object) *time.Duration {
 
 // textMax is the longest text that a QueuedWorkload keeps of a time.
 const textMax = 64
+
+// topologyMax is the longest name of a level.
+const topologyMax = 63
 
 // accountMax is the longest name of an Account.
 const accountMax = 63

@@ -67,6 +67,8 @@ func eventTypes() map[string]reflect.Type {
 		batch.AccountGone{},
 		batch.FlavorObserved{},
 		batch.FlavorGone{},
+		batch.TopologyObserved{},
+		batch.TopologyGone{},
 		batch.NamespaceObserved{},
 		batch.NamespaceGone{},
 		batch.PolicyObserved{},

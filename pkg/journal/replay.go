@@ -153,6 +153,11 @@ func (p *player) replaceIn(image core.Image) core.Image {
 			image.LocalQueues[i] = e.LocalQueue
 		}
 	}
+	for i, t := range image.Topologies {
+		if e, ok := p.options.Replace(batch.TopologyObserved{Topology: t}).(batch.TopologyObserved); ok {
+			image.Topologies[i] = e.Topology
+		}
+	}
 	for i, f := range image.Flavors {
 		if e, ok := p.options.Replace(batch.FlavorObserved{Flavor: f}).(batch.FlavorObserved); ok {
 			image.Flavors[i] = e.Flavor

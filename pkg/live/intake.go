@@ -67,6 +67,7 @@ func (i *Intake) Start(ctx context.Context) error {
 		{&corev1.Node{}, levels(ofNode, i.node, i.nodeGone)},
 		{&corev1.Pod{}, levels(ofPod, i.pod, i.podGone)},
 		{&v1alpha1.SchedulingPolicy{}, levels(ofPolicy, i.policy(ctx), i.policyGone)},
+		{&v1alpha1.Topology{}, levels(ofTopology, i.topology, i.topologyGone)},
 		{&v1alpha1.ResourceFlavor{}, levels(ofFlavor, i.flavor, i.flavorGone)},
 		{&v1alpha1.Cohort{}, levels(ofCohort, i.cohort, i.cohortGone)},
 		{&v1alpha1.Account{}, levels(ofAccount, i.account, i.accountGone)},
@@ -117,6 +118,7 @@ func levels[T client.Object](matters func(T) any, now func(T), gone func(T)) too
 func ofNamespace(n *corev1.Namespace) any       { return n.Labels }
 func ofNode(n *corev1.Node) any                 { return convert.Node(n) }
 func ofPolicy(p *v1alpha1.SchedulingPolicy) any { return p.Spec }
+func ofTopology(t *v1alpha1.Topology) any       { return t.Spec }
 func ofFlavor(f *v1alpha1.ResourceFlavor) any   { return f.Spec }
 func ofQueue(q *v1alpha1.ClusterQueue) any      { return []any{q.Spec, q.DeletionTimestamp, stateSince(q)} }
 func ofCohort(c *v1alpha1.Cohort) any           { return c.Spec }
@@ -196,6 +198,14 @@ func (i *Intake) policyGone(object *v1alpha1.SchedulingPolicy) {
 	if object.Name == v1alpha1.SchedulingPolicyName {
 		i.observe(batch.PolicyObserved{Policy: batch.DefaultPolicy()})
 	}
+}
+
+func (i *Intake) topology(topology *v1alpha1.Topology) {
+	i.observe(batch.TopologyObserved{Topology: convert.Topology(topology)})
+}
+
+func (i *Intake) topologyGone(topology *v1alpha1.Topology) {
+	i.observe(batch.TopologyGone{Name: batch.TopologyName(topology.Name)})
 }
 
 func (i *Intake) flavor(flavor *v1alpha1.ResourceFlavor) {

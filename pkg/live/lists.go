@@ -39,6 +39,9 @@ func Lists(ctx context.Context, reader client.Reader, wall clock.PassiveClock, o
 		{"schedulingpolicies", func() error {
 			return each(ctx, reader, &v1alpha1.SchedulingPolicyList{}, func(l *v1alpha1.SchedulingPolicyList) []v1alpha1.SchedulingPolicy { return l.Items }, i.policy(ctx))
 		}},
+		{"topologies", func() error {
+			return each(ctx, reader, &v1alpha1.TopologyList{}, func(l *v1alpha1.TopologyList) []v1alpha1.Topology { return l.Items }, i.topology)
+		}},
 		{"resourceflavors", func() error {
 			return each(ctx, reader, &v1alpha1.ResourceFlavorList{}, func(l *v1alpha1.ResourceFlavorList) []v1alpha1.ResourceFlavor { return l.Items }, i.flavor)
 		}},

@@ -161,14 +161,16 @@ func (p *pass) billOf(q *batch.Queue, flavor batch.FlavorName, sets []batch.PodS
 }
 
 // firstOf is the first option of a contender for which a stay is found without
-// borrowing; else the first for which one is found at all.
+// borrowing; else the first for which one is found at all. Of the domains of a
+// flavor the tightest is taken.
 func (b *board) firstOf(c *contender, find func(option int) (stay, bool)) (option int, s stay, ok bool) {
 	for i := range c.options {
 		found, fits := find(i)
 		switch {
 		case !fits:
 		case !b.borrows(found):
-			return i, found, true
+			option, s = b.tightest(c, i, found, find)
+			return option, s, true
 		case !ok:
 			option, s, ok = i, found, true
 		}

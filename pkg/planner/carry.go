@@ -14,19 +14,20 @@ import (
 // still holds; it decides nothing. It is frozen.
 type carry struct {
 	known
-	views     []*batch.NodeView
-	flavors   map[batch.FlavorName]*batch.Flavor
-	tree      *quota.Tree
-	line      *timeline.Timeline // what runs or starts
-	ends      []timeline.Time
-	uncertain *timeline.Nodes // where line may not be what the views say
-	about     *rows           // what follows is about these; nil: about nodes
-	trail     trail
-	byStart   [ordersMax]trail
-	settled   *board
-	end       ending
-	records   map[recordKey]memory
-	roll      *roll
+	views      []*batch.NodeView
+	flavors    map[batch.FlavorName]*batch.Flavor
+	topologies map[batch.TopologyName]*batch.Topology
+	tree       *quota.Tree
+	line       *timeline.Timeline // what runs or starts
+	ends       []timeline.Time
+	uncertain  *timeline.Nodes // where line may not be what the views say
+	about      *rows           // what follows is about these; nil: about nodes
+	trail      trail
+	byStart    [ordersMax]trail
+	settled    *board
+	end        ending
+	records    map[recordKey]memory
+	roll       *roll
 }
 
 // recordKey is a workload in a queue.
@@ -49,7 +50,7 @@ type memory struct {
 // whole nodes are asked for, too much depends on who asks.
 func (p *pass) pickUp() {
 	left, ok := p.Carried.Value().(*carry)
-	if !ok || left.whole >= 0 || p.someWhole() || len(left.views) != len(p.Nodes) || left.line.Begin() > p.from || !maps.Equal(left.flavors, p.Flavors) || !left.tree.Equal(p.tree) {
+	if !ok || left.whole >= 0 || p.someWhole() || len(left.views) != len(p.Nodes) || left.line.Begin() > p.from || !maps.Equal(left.flavors, p.Flavors) || !maps.Equal(left.topologies, p.Topologies) || !left.tree.Equal(p.tree) {
 		return
 	}
 	for i, view := range p.Nodes {
@@ -101,7 +102,7 @@ func (p *pass) memoryOf(c *contender) (m memory, some bool) {
 // leave makes the carry for the next plan.
 func (p *pass) leave() {
 	left := &carry{
-		known: p.fleet.known, views: p.Nodes, flavors: p.Flavors,
+		known: p.fleet.known, views: p.Nodes, flavors: p.Flavors, topologies: p.Topologies,
 		tree: p.tree, line: p.line.nodes, ends: p.fleet.ends, uncertain: p.fleet.uncertain,
 		about: p.about, trail: p.trail, byStart: p.byStart, settled: p.settled, end: p.end,
 		records: map[recordKey]memory{}, roll: p.roll,

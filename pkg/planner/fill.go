@@ -303,6 +303,9 @@ func (p *pass) sooner(c *contender, f floors, in timeline.Span) (option int, pla
 			f.raise(c, i, in.Till)
 		}
 	}
+	if ok {
+		option, place = p.full.tightest(c, option, place, func(i int) (stay, bool) { return p.full.at(c.demand(i), place.From) })
+	}
 	if ok && p.full.borrows(place) {
 		option, place = p.withoutLoan(c, option, place)
 	}

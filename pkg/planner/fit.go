@@ -7,6 +7,7 @@ import (
 	"github.com/berth-dev/berth/pkg/batch"
 	"github.com/berth-dev/berth/pkg/quota"
 	"github.com/berth-dev/berth/pkg/timeline"
+	"github.com/berth-dev/berth/pkg/topology"
 )
 
 // request is what is asked of a queue.
@@ -39,9 +40,12 @@ type kind struct {
 
 // option is a flavor that could take a workload.
 type option struct {
-	flavor batch.FlavorName
-	sets   []timeline.Set
-	bill   quota.Bill
+	flavor  batch.FlavorName
+	sets    []timeline.Set
+	bill    quota.Bill
+	decides int            // the resource by which domains are compared
+	domain  string         // of the flavor; empty: none is asked for
+	wide    []timeline.Set // the sets on all domains of the flavor that could do; nil: none is asked for
 }
 
 // needKey tells apart what the timeline may be asked.
@@ -124,7 +128,7 @@ func (f *fleet) kindOf(s *shape, r request) *kind {
 	one.Count, one.MinCount = 1, 0
 	key := shapeKey{shape: batch.Shape([]batch.PodSet{one}), whole: r.whole, payer: f.payer(r.queue)}
 	for _, o := range s.options {
-		key.door += fmt.Sprintf("%q ", o.flavor)
+		key.door += fmt.Sprintf("%q%q ", o.flavor, o.domain)
 	}
 	k, ok := again(f.kinds, f.before.kinds, key)
 	if !ok {
@@ -156,13 +160,14 @@ func (p *pass) newShape(r request) *shape {
 			best.outside = first(best.outside, a)
 		case a.fitsAll && p.beyondQuota(q, bill, &best):
 		case a.fits:
-			s.options = append(s.options, option{flavor: a.flavor, sets: a.usable, bill: bill})
+			s.options = append(s.options, option{flavor: a.flavor, sets: a.usable, bill: bill, domain: a.domain.Name(), decides: p.decides(a.usable)})
 		case a.fitsAll:
 			best.absent = first(best.absent, a)
 		default:
-			best.closest = first(best.closest, a)
+			best.closest = p.closer(best.closest, a)
 		}
 	}
+	widen(s.options)
 	switch {
 	case len(s.options) > 0:
 	case best.absent != nil:
@@ -186,26 +191,29 @@ type attempts struct {
 // tryFlavors tries all flavors of a queue that exist, in order.
 func (p *pass) tryFlavors(r request) []*attempt {
 	if len(r.queue.Flavors) == 0 {
-		return []*attempt{p.tryOnce(r, nil)}
+		return p.tryIn(r, nil)
 	}
 	var all []*attempt
 	for _, name := range r.queue.Flavors {
 		if flavor, ok := p.Flavors[name]; ok {
-			all = append(all, p.tryOnce(r, flavor))
+			all = append(all, p.tryIn(r, flavor)...)
 		}
 	}
 	return all
 }
 
 // tryOnce tries, unless that is known from another queue.
-func (p *pass) tryOnce(r request, flavor *batch.Flavor) *attempt {
+func (p *pass) tryOnce(r request, flavor *batch.Flavor, domain *topology.Domain) *attempt {
 	key := shapeKey{shape: r.shape, whole: r.whole}
 	if flavor != nil {
 		key.door = string(flavor.Name)
 	}
+	if domain != nil {
+		key.door += " " + domain.Name()
+	}
 	a, ok := again(p.fleet.tries, p.fleet.before.tries, key)
 	if !ok {
-		a = p.try(r, flavor)
+		a = p.try(r, flavor, domain)
 		p.fleet.own()
 		p.fleet.tries[key] = a
 	}
@@ -234,7 +242,9 @@ func within(nodes int, q *batch.Queue) bool {
 // attempt is how a request fares on the empty nodes of a flavor.
 type attempt struct {
 	flavor        batch.FlavorName
-	masks         []*mask // of its sets
+	domain        *topology.Domain // nil: all nodes of the flavor
+	astray        string           // why there is no domain to try; empty: there is one, or none is asked for
+	masks         []*mask          // of its sets
 	usable, all   []timeline.Set
 	away          bool // some of all are not usable
 	fits, fitsAll bool
@@ -246,8 +256,8 @@ type attempt struct {
 // against the size of a queue are the fewest that it needs when all of them,
 // also those that are away just now, are empty: a bound of what is asked for,
 // which does not come and go with the nodes.
-func (p *pass) try(r request, flavor *batch.Flavor) *attempt {
-	a := &attempt{}
+func (p *pass) try(r request, flavor *batch.Flavor, domain *topology.Domain) *attempt {
+	a := &attempt{domain: domain}
 	if flavor != nil {
 		a.flavor = flavor.Name
 	}
@@ -256,13 +266,13 @@ func (p *pass) try(r request, flavor *batch.Flavor) *attempt {
 		a.masks = append(a.masks, m)
 		set := timeline.Set{
 			Pods: r.sets[i].Least(), PerNode: r.sets[i].PerNodeMax,
-			Each: p.fleet.catalog.Vector(r.sets[i].Requests), Nodes: m.usable,
+			Each: p.fleet.catalog.Vector(r.sets[i].Requests), Nodes: domain.Only(m.usable),
 		}
 		p.fleet.setWhole(&set, r.whole)
 		a.usable = append(a.usable, set)
-		set.Nodes = m.all
+		set.Nodes = domain.Only(m.all)
 		a.all = append(a.all, set)
-		a.away = a.away || len(m.all) > len(m.usable)
+		a.away = a.away || len(set.Nodes) > len(a.usable[i].Nodes)
 		if p.fleet.catalog.Unknown(r.sets[i].Requests) != "" {
 			return a
 		}

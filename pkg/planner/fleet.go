@@ -10,6 +10,7 @@ import (
 	"github.com/berth-dev/berth/pkg/batch"
 	"github.com/berth-dev/berth/pkg/quota"
 	"github.com/berth-dev/berth/pkg/timeline"
+	"github.com/berth-dev/berth/pkg/topology"
 )
 
 // fleet is the nodes as the timeline needs them.
@@ -47,7 +48,9 @@ type known struct {
 	masks  map[maskKey]*mask
 	shapes map[shapeKey]*shape
 	kinds  map[shapeKey]*kind
-	tries  map[shapeKey]*attempt // door: the flavor
+	tries  map[shapeKey]*attempt // door: the flavor, and the domain
+
+	domains map[domainKey][]topology.Domain
 }
 
 type maskKey struct {
@@ -146,6 +149,7 @@ func (f *fleet) sweep(p *pass) {
 	}
 	f.age = 0
 	f.masks, f.shapes, f.kinds, f.tries = map[maskKey]*mask{}, map[shapeKey]*shape{}, map[shapeKey]*kind{}, map[shapeKey]*attempt{}
+	f.domains = map[domainKey][]topology.Domain{}
 	f.retained = make([]bool, f.met)
 }
 
@@ -153,6 +157,7 @@ func (f *fleet) sweep(p *pass) {
 func (f *fleet) own() {
 	if f.shared {
 		f.masks, f.shapes, f.kinds, f.tries = maps.Clone(f.masks), maps.Clone(f.shapes), maps.Clone(f.kinds), maps.Clone(f.tries)
+		f.domains = maps.Clone(f.domains)
 		f.shared = false
 	}
 }

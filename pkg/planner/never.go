@@ -19,6 +19,9 @@ func (p *pass) neverFits(sets []batch.PodSet, q *batch.Queue, a *attempt) batch.
 		return verdictOf(batch.ReasonNeverFits, facts)
 	}
 	facts.Flavor = a.flavor
+	if a.astray != "" {
+		return p.noDomain(sets, q, a)
+	}
 	for i := range sets {
 		if unknown := p.fleet.catalog.Unknown(sets[i].Requests); unknown != "" {
 			facts.Bound, facts.Resource, facts.Need = "resource", unknown, sets[i].Requests[unknown]
@@ -35,6 +38,9 @@ func (p *pass) neverFits(sets []batch.PodSet, q *batch.Queue, a *attempt) batch.
 		pods, _ := p.fleet.vacant().Room(&a.all[i], timeline.Forever, p.from)
 		if least := sets[i].Least(); pods < least {
 			facts.Bound, facts.Need, facts.Limit = "gang", batch.Amount(least), batch.Amount(pods)
+			if a.domain != nil {
+				facts.Bound, facts.Level, facts.Text = boundDomain, sets[0].Domain, a.domain.Name()
+			}
 			facts.FreeNodes = len(a.all[i].Nodes)
 			facts.Resource = p.fleet.catalog.Name(p.shortest(&a.all[i]))
 			return verdictOf(batch.ReasonNeverFits, facts)

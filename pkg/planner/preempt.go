@@ -241,25 +241,69 @@ func (h *hunt) try(index int, c *contender) {
 	if len(s.victims) == 0 {
 		return
 	}
-	for option := range c.options {
-		if !s.couldDo(c, option) {
-			continue
+	for option := 0; option < len(c.options); {
+		end := endOfGroup(c.options, option)
+		var best *deal
+		for ; option < end; option++ {
+			if d := h.weigh(index, c, option, s); d != nil && (best == nil || d.compare(best) < 0) {
+				best = d
+			}
 		}
-		if s.catchUp(index); !s.couldDo(c, option) {
-			continue
-		}
-		some, known := s.open(c, option)
-		if known.has(c, option) || len(some) == 0 {
-			continue
-		}
-		switch h.take(c, option, s.with(some)) {
-		case taken:
+		if best != nil {
+			h.close(c, best)
 			return
-		case noRoom:
-			known.add(c, option)
-		case noUse:
 		}
 	}
+}
+
+// weigh finds the cheapest victims for an option of a contender; nil: none do.
+func (h *hunt) weigh(index int, c *contender, option int, s *scene) *deal {
+	if !s.couldDo(c, option) {
+		return nil
+	}
+	if s.catchUp(index); !s.couldDo(c, option) {
+		return nil
+	}
+	some, known := s.open(c, option)
+	if known.has(c, option) || len(some) == 0 {
+		return nil
+	}
+	d, found := h.find(c, option, s.with(some))
+	switch found {
+	case noRoom:
+		known.add(c, option)
+	case noUse, someDo:
+	}
+	return d
+}
+
+// deal is a place, and who gives it up.
+type deal struct {
+	option  int
+	place   stay
+	victims []*victim
+	bill    *bill
+}
+
+// compare orders deals: the lowest highest standing of a victim, then the price.
+func (d *deal) compare(other *deal) int {
+	if len(d.victims) == 0 || len(other.victims) == 0 {
+		return cmp.Compare(len(d.victims), len(other.victims))
+	}
+	return cmp.Or(d.highest().compare(other.highest()), d.bill.compare(other.bill))
+}
+
+func (d *deal) highest() standing {
+	return slices.MaxFunc(d.victims, func(a, b *victim) int { return a.standing.compare(b.standing) }).standing
+}
+
+// close makes a deal.
+func (h *hunt) close(c *contender, d *deal) {
+	if len(d.victims) == 0 {
+		h.settled[c.claim], h.places[c.claim] = true, d.place
+		return
+	}
+	h.commit(c, d.option, d.place, d.victims)
 }
 
 // finding is what came of a search.
@@ -268,43 +312,42 @@ type finding int
 const (
 	noRoom finding = iota // not even if all go that may
 	noUse                 // but it would not help
-	taken
+	someDo
 )
 
-// take finds the cheapest victims for an option of a contender, and takes them.
-func (h *hunt) take(c *contender, option int, s *scene) finding {
+// find finds the cheapest victims for an option of a contender.
+func (h *hunt) find(c *contender, option int, s *scene) (*deal, finding) {
 	p := h.p
 	d := s.demand(c, option)
 	if !s.has(d) {
-		return noRoom
+		return nil, noRoom
 	}
 	search, victims := h.cheapest(s, d)
 	if !h.lawful(c, option, victims) {
 		if s = s.with(h.within(c, option, s.victims)); !s.has(d) {
-			return noUse
+			return nil, noUse
 		}
 		if search, victims = h.cheapest(s, d); !h.lawful(c, option, victims) {
-			return noUse
+			return nil, noUse
 		}
 	}
 	place, ok := search.board.at(d, p.from)
 	if !ok {
-		return noUse // gangs of several pod sets may by chance fit no more
+		return nil, noUse // gangs of several pod sets may by chance fit no more
 	}
+	found := &deal{option: option, place: place, victims: victims, bill: search.bill()}
 	if len(victims) == 0 {
-		h.settled[c.claim], h.places[c.claim] = true, place
-		return taken
+		return found, someDo
 	}
 	start := p.emptyAt(search.board, place)
 	for _, v := range victims {
 		start = max(start, p.from+timeline.Time(v.grace))
 	}
-	place.Span = timeline.SpanOf(start, c.long)
-	if start >= c.planned() || place.Till > c.key.last && c.key.last != timeline.Never {
-		return noUse
+	found.place.Span = timeline.SpanOf(start, c.long)
+	if start >= c.planned() || found.place.Till > c.key.last && c.key.last != timeline.Never {
+		return nil, noUse
 	}
-	h.commit(c, option, place, victims)
-	return taken
+	return found, someDo
 }
 
 // planned is when a contender starts as things are; Never: nobody knows.

@@ -20,9 +20,21 @@ func (p *pass) recallAt(c *contender, held *batch.Allocation) *kept {
 	if held == nil || held.Queue != c.queue.Name {
 		return nil
 	}
-	option := slices.IndexFunc(c.options, func(o option) bool { return o.flavor == held.Flavor })
+	for option := range c.options {
+		if c.options[option].flavor != held.Flavor {
+			continue
+		}
+		if was := p.recallIn(c, held, option); was != nil {
+			return was
+		}
+	}
+	return nil
+}
+
+// recallIn is recallAt, for one option.
+func (p *pass) recallIn(c *contender, held *batch.Allocation, option int) *kept {
 	sets := c.workload().PodSets
-	if option < 0 || len(held.PodSets) != len(sets) {
+	if len(held.PodSets) != len(sets) {
 		return nil
 	}
 	from := secondOf(held.Start)

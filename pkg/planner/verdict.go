@@ -131,11 +131,14 @@ func (v *verdicts) judge(c *contender) batch.Verdict {
 		if first || pods > facts.FreeNow {
 			first, facts.Flavor, facts.FreeNow, facts.FreeNodes = false, c.options[i].flavor, pods, nodes
 		}
-		inTotal = inTotal || p.enoughInTotal(need)
+		inTotal = inTotal || p.enoughInTotal(c.wideNeed(i))
 	}
 	v.scarce(c, &facts)
 	if c.key.shape.whole {
 		facts.Bound = boundWhole
+	}
+	if domain := c.workload().PodSets[0].Domain; domain != "" && c.options[0].wide != nil {
+		facts.Level = domain
 	}
 	if inTotal {
 		return verdictOf(batch.ReasonTopology, facts)
@@ -225,7 +228,7 @@ func (p *pass) freeOf(need timeline.Need) batch.Vector {
 func (v *verdicts) scarce(c *contender, facts *batch.Facts) {
 	p := v.p
 	i := slices.IndexFunc(c.options, func(o option) bool { return o.flavor == facts.Flavor })
-	need := c.demand(max(i, 0)).Need
+	need := c.wideNeed(max(i, 0))
 	free, asked := p.totals(need)
 	best, short := -1, false
 	for r := range asked {

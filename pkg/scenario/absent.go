@@ -11,10 +11,12 @@ func absentFields() map[string]string {
 	absent := map[string]string{
 		"spec.jobs[].qos":       "service classes (qos)",
 		"spec.jobs[].nice":      "multifactor priority (nice)",
-		"spec.jobs[].topology":  "topology (topology)",
 		"spec.events[].set.qos": "service classes (qos)",
 	}
-	absent["spec.jobs[].podSets[].topology"] = absent["spec.jobs[].topology"]
+	absent["spec.jobs[].podSets[].topology"] = "topology of single pod sets (topology)"
+	for _, field := range []string{"preferred", "slice"} {
+		absent["spec.jobs[].topology."+field] = "topology." + field
+	}
 	for field, what := range map[string]string{ //order:any each sets its own entry
 		"account": "accounts", "user": "fair share and limits by user", "usage": "fair share", "share": "fair share",
 		"priority": "multifactor priority", "parts": "multifactor priority",

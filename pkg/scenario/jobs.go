@@ -47,6 +47,7 @@ func (l *loader) job(path string, j *v1alpha1.Job) {
 		l.wrong(path+".cancelAt", "%s is before the job is submitted at %s", j.CancelAt, batch.FormatDuration(out.At))
 	}
 	l.behaviour(path, j, &out)
+	l.domain(path+".topology", j, &out.Workload)
 	l.exclusive(path, j, &out)
 	l.onNodeLoss(path, j)
 	if j.Array != nil {

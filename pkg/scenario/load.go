@@ -273,6 +273,7 @@ func (l *loader) convert(scenario *v1alpha1.Scenario) {
 	l.events(spec.Events)
 	if len(l.list) == 0 {
 		l.fairShare(spec)
+		l.packing()
 	}
 	for i := range spec.Expect {
 		l.expectation(&l.out.Expect[i], &spec.Expect[i])

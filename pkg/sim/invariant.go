@@ -61,6 +61,7 @@ func (w *world) checkStart(j *job, d batch.StartDecision) {
 			w.broke(fmt.Sprintf("pods of %s in pod set %s", d.ID, set.Name), fmt.Sprintf("%d to %d", least, set.Count), got)
 		}
 	}
+	w.checkDomain(j, d)
 	// A promise cannot be kept by a controller that is down.
 	if p := j.workload.Promise; !p.IsZero() && w.time().After(p) && w.offset(p) > w.down {
 		w.broke(fmt.Sprintf("start of %s by its planned start", d.ID), offsetText(w.offset(p)), offsetText(w.now))

@@ -17,6 +17,7 @@ type Image struct {
 	Accounts    []batch.Account `json:",omitempty"`
 	LocalQueues []batch.LocalQueue
 	Flavors     []batch.Flavor
+	Topologies  []batch.Topology `json:",omitempty"`
 	Namespaces  []NamespaceImage
 	Nodes       []batch.Node
 	GoneNodes   []batch.NodeName `json:",omitempty"` // deleted, with work on them
@@ -67,6 +68,7 @@ func (s *State) Image() Image {
 		Accounts:    rowsOf(s.accounts.rows),
 		LocalQueues: rowsOf(s.localQueues.rows),
 		Flavors:     rowsOf(s.flavors.rows),
+		Topologies:  rowsOf(s.topologies.rows),
 		Held:        slices.Clone(s.held),
 		Settled:     !s.loose,
 	}
@@ -127,6 +129,9 @@ func Restore(image Image) *State {
 	}
 	for _, f := range image.Flavors {
 		s.flavors.set(f.Name, f)
+	}
+	for _, t := range image.Topologies {
+		s.topologies.set(t.Name, t)
 	}
 	for _, n := range image.Namespaces {
 		s.namespaces.set(n.Name, n.Labels)

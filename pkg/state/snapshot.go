@@ -19,6 +19,7 @@ func (s *State) Snapshot() batch.Snapshot {
 		Accounts:    s.accounts.frozen(),
 		LocalQueues: s.localQueues.frozen(),
 		Flavors:     s.flavors.frozen(),
+		Topologies:  s.topologies.frozen(),
 		Namespaces:  s.namespaces.frozen(),
 		Carried:     s.carried,
 		Waiting:     s.waitingNow(),

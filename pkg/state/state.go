@@ -24,6 +24,7 @@ type State struct {
 	accounts    table[batch.AccountName, batch.Account]
 	localQueues table[batch.LocalQueueName, batch.LocalQueue]
 	flavors     table[batch.FlavorName, batch.Flavor]
+	topologies  table[batch.TopologyName, batch.Topology]
 	namespaces  table[string, batch.Labels]
 
 	nodes   map[batch.NodeName]*node
@@ -91,7 +92,8 @@ func (s *State) Step(e batch.Event) {
 		s.observePolicy(e.Policy)
 	case batch.QueueObserved, batch.QueueGone, batch.CohortObserved, batch.CohortGone,
 		batch.AccountObserved, batch.AccountGone, batch.LocalQueueObserved, batch.LocalQueueGone,
-		batch.FlavorObserved, batch.FlavorGone, batch.NamespaceObserved, batch.NamespaceGone:
+		batch.FlavorObserved, batch.FlavorGone,
+		batch.TopologyObserved, batch.TopologyGone, batch.NamespaceObserved, batch.NamespaceGone:
 		s.stepTables(e)
 	case batch.WorkloadObserved:
 		s.observeWorkload(e.Workload)
@@ -136,6 +138,10 @@ func (s *State) stepTables(e batch.Event) {
 	case batch.FlavorGone:
 		s.capacity = nil
 		s.flavors.drop(e.Name)
+	case batch.TopologyObserved:
+		s.topologies.set(e.Topology.Name, e.Topology)
+	case batch.TopologyGone:
+		s.topologies.drop(e.Name)
 	case batch.NamespaceObserved:
 		s.namespaces.set(e.Name, e.Labels)
 	case batch.NamespaceGone:

@@ -13,10 +13,11 @@ var rings = map[string][]string{
 
 	"pkg/batch":    {},
 	"pkg/timeline": {"pkg/batch"},
+	"pkg/topology": {"pkg/batch"},
 	"pkg/quota":    {"pkg/batch"},
 	"pkg/state":    {"pkg/batch"},
 	"pkg/explain":  {"pkg/batch"},
-	"pkg/planner":  {"pkg/batch", "pkg/quota", "pkg/timeline", "pkg/explain"},
+	"pkg/planner":  {"pkg/batch", "pkg/quota", "pkg/timeline", "pkg/topology", "pkg/explain"},
 	"pkg/core":     {"pkg/batch", "pkg/explain", "pkg/planner", "pkg/quota", "pkg/state"},
 
 	"pkg/journal":  {"pkg/batch", "pkg/core"},

@@ -28,7 +28,7 @@ const (
 // decision about it. They have no Kubernetes, clock, goroutine, channel, lock,
 // logger, context, global or dependence on the order of a map, so that the same
 // code runs live, simulated and replayed.
-var pure = []string{"batch", "core", "explain", "journal", "planner", "quota", "scenario", "sim", "state", "timeline", "whatif"}
+var pure = []string{"batch", "core", "explain", "journal", "planner", "quota", "scenario", "sim", "state", "timeline", "topology", "whatif"}
 
 // goPackage is one package as `go list` tells.
 type goPackage struct {

@@ -27,18 +27,28 @@ func drawScenario(t *rapid.T) string {
 	doc := func(text string) { b.WriteString(text + "\n---\n") }
 	doc(fmt.Sprintf("apiVersion: berth.dev/v1alpha1\nkind: SchedulingPolicy\nmetadata: {name: default}\nspec: {backfill: {mode: %s}, preemption: {victims: %s}}",
 		pick("mode", "Conservative", "Conservative", "EASY", "Strict", "None"), pick("victims", "LeastLost", "Youngest", "SmallestFirst")))
-	doc("apiVersion: berth.dev/v1alpha1\nkind: ResourceFlavor\nmetadata: {name: f}\nspec: {}")
+	racks := rapid.SampledFrom([]int{0, 0, 1, 2}).Draw(t, "nodes of a rack")
+	if racks > 0 {
+		doc("apiVersion: berth.dev/v1alpha1\nkind: Topology\nmetadata: {name: room}\nspec: {levels: [{name: rack, nodeLabel: rack}]}")
+		doc("apiVersion: berth.dev/v1alpha1\nkind: ResourceFlavor\nmetadata: {name: f}\nspec: {topologyName: room}")
+	} else {
+		doc("apiVersion: berth.dev/v1alpha1\nkind: ResourceFlavor\nmetadata: {name: f}\nspec: {}")
+	}
 	doc("apiVersion: berth.dev/v1alpha1\nkind: Cohort\nmetadata: {name: top}\nspec: {}")
 	doc("apiVersion: berth.dev/v1alpha1\nkind: Cohort\nmetadata: {name: team}\nspec: {parentName: top}")
 	for i := range wildQueues {
 		doc(drawQueue(t, i))
 	}
-	nodes := rapid.IntRange(1, 3).Draw(t, "nodes")
+	nodes, spread := rapid.IntRange(1, 3).Draw(t, "nodes"), ""
+	if racks > 0 {
+		nodes += 2
+		spread = fmt.Sprintf(", spread: {rack: %d}", racks)
+	}
 	fmt.Fprintf(&b, "apiVersion: sim.berth.dev/v1alpha1\nkind: Scenario\nmetadata: {name: wild}\nspec:\n  about: Drawn by chance.\n  until: 20d\n")
-	fmt.Fprintf(&b, "  nodes:\n  - {prefix: n, count: %d, resources: {nvidia.com/gpu: \"8\", cpu: \"64\"}}\n  jobs:\n", nodes)
+	fmt.Fprintf(&b, "  nodes:\n  - {prefix: n, count: %d, resources: {nvidia.com/gpu: \"8\", cpu: \"64\"}%s}\n  jobs:\n", nodes, spread)
 	jobs := rapid.IntRange(1, 12).Draw(t, "jobs")
 	for i := range jobs {
-		b.WriteString("  - {" + drawWildJob(t, i) + "}\n")
+		b.WriteString("  - {" + drawWildJob(t, i, racks) + "}\n")
 	}
 	if events := rapid.IntRange(0, 6).Draw(t, "events"); events > 0 {
 		b.WriteString("  events:\n")
@@ -60,6 +70,8 @@ func drawQueue(t *rapid.T, i int) string {
 		limits := pick("limits", "", ", borrowingLimit: \"0\"", ", borrowingLimit: \"8\"", ", lendingLimit: \"0\"", ", lendingLimit: \"2\"")
 		quota = fmt.Sprintf(", cohortName: %s, flavors: [{name: f, resources: [{name: nvidia.com/gpu, nominalQuota: \"%s\"%s}]}]",
 			pick("cohort", "team", "top"), pick("nominal", "0", "4", "8", "16"), limits)
+	} else {
+		quota = pick("nodes", "", ", flavors: [{name: f}]")
 	}
 	return fmt.Sprintf("apiVersion: berth.dev/v1alpha1\nkind: ClusterQueue\nmetadata: {name: %s}\nspec: {priorityTier: %d%s, preemption: {mode: %s, grace: %s, exempt: %s, withinQueue: %s, reclaimWithinCohort: %s, borrowWithinCohort: %s}}",
 		wildQueues[i], 1+i, quota, pick("mode", "Requeue", "Requeue", "Cancel", "Never"), pick("grace", "0s", "1m", "5m"),
@@ -67,7 +79,7 @@ func drawQueue(t *rapid.T, i int) string {
 		pick("borrow", "Never", "LowerPriority"))
 }
 
-func drawWildJob(t *rapid.T, i int) string {
+func drawWildJob(t *rapid.T, i, racks int) string {
 	walltime := rapid.SampledFrom([]int{10, 30, 60, 120}).Draw(t, "walltime")
 	pods := rapid.IntRange(1, 3).Draw(t, "pods")
 	text := fmt.Sprintf("name: j%d, at: %dm, queue: %s, pods: %d, requests: {nvidia.com/gpu: %d}, walltime: %dm, runtime: %dm, priority: %d",
@@ -78,6 +90,9 @@ func drawWildJob(t *rapid.T, i int) string {
 		if rapid.IntRange(1, oneIn).Draw(t, label) == oneIn {
 			text += ", " + more
 		}
+	}
+	if racks > 0 && pods > 1 {
+		text += ", topology: {required: rack}" // a gang that may spread is refused
 	}
 	if pods > 1 {
 		wish("elastic", 4, "minPods: 1")

@@ -22,6 +22,7 @@ func AddToScheme(scheme *runtime.Scheme) error {
 		&ResourceFlavor{}, &ResourceFlavorList{},
 		&QueuedWorkload{}, &QueuedWorkloadList{},
 		&SchedulingPolicy{}, &SchedulingPolicyList{},
+		&Topology{}, &TopologyList{},
 	)
 	metav1.AddToGroupVersion(scheme, GroupVersion)
 	return nil

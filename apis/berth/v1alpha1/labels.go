@@ -50,6 +50,10 @@ const (
 	// LocalQueue is, if that has one. The submitter must be one of its users.
 	AccountAnnotation = "berth.dev/account"
 
+	// TopologyAnnotation "required=LEVEL" keeps all pods under one domain of a
+	// level of the flavor's Topology: one rack, say.
+	TopologyAnnotation = "berth.dev/topology"
+
 	// RequeueAnnotation "false" keeps the Job from waiting again when it is
 	// evicted: it ends as Preempted.
 	RequeueAnnotation = "berth.dev/requeue"

@@ -121,6 +121,16 @@ type QueuedWorkloadSpec struct {
 	Hold HoldPolicy `json:"hold,omitempty"`
 }
 
+// PodSetTopology is where in the network pods lie.
+type PodSetTopology struct {
+	// required is the level of the flavor's Topology under one domain of which
+	// all pods lie.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	Required string `json:"required,omitempty"`
+}
+
 // PodSet is a group of like pods.
 type PodSet struct {
 	// name tells the pod sets of a workload apart.
@@ -142,6 +152,11 @@ type PodSet struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000000
 	MinCount *int32 `json:"minCount,omitempty"`
+
+	// topology says where in the network all pods of the workload lie. Left out:
+	// anywhere.
+	// +optional
+	Topology *PodSetTopology `json:"topology,omitempty"`
 
 	// requests is what one pod asks for in all: containers, init containers,
 	// sidecars, overhead and pod-level requests, as kube-scheduler counts them.

@@ -14,6 +14,14 @@ type ResourceFlavorSpec struct {
 	// +kubebuilder:validation:XValidation:rule="!has(self.matchExpressions) || self.matchExpressions.all(e, (e.operator in ['In', 'NotIn']) == (has(e.values) && size(e.values) > 0))",message="In and NotIn need values, Exists and DoesNotExist take none",fieldPath=".matchExpressions"
 	NodeSelector *metav1.LabelSelector `json:"nodeSelector,omitempty"`
 
+	// topologyName is the Topology that says which of the nodes are near each
+	// other. Left out: nothing does, and all of them are one domain.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`
+	TopologyName string `json:"topologyName,omitempty"`
+
 	// tolerations are added to the pods that run in this flavor. Left out: none.
 	// +optional
 	// +listType=atomic
