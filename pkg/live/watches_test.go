@@ -3,15 +3,21 @@ package live
 import (
 	"errors"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
 	toolscache "k8s.io/client-go/tools/cache"
 	clocktesting "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 
 	"github.com/berth-dev/berth/apis/berth/v1alpha1"
 )
@@ -56,5 +62,43 @@ func TestWhatCanNotBeListedIsKnown(t *testing.T) {
 	}
 	if told != 1 {
 		t.Errorf("an operator is told %d times", told)
+	}
+}
+
+// TestACacheTellsWhatItCanNotSee: a server refuses the list, and the cache's own
+// informer, which would try again for ever, is heard of.
+func TestACacheTellsWhatItCanNotSee(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, _ *http.Request) {
+		out.Header().Set("Content-Type", "application/json")
+		out.WriteHeader(http.StatusForbidden)
+		_, _ = out.Write([]byte(`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","message":"cohorts is forbidden","code":403}`))
+	}))
+	t.Cleanup(server.Close)
+	clock := clocktesting.NewFakePassiveClock(time.Date(2026, 3, 2, 8, 0, 0, 0, time.UTC))
+	w := &Watches{Clock: clock}
+	scheme := runtime.NewScheme()
+	if err := v1alpha1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	mapper := meta.NewDefaultRESTMapper(nil)
+	mapper.Add(v1alpha1.GroupVersion.WithKind("Cohort"), meta.RESTScopeRoot)
+	watched, err := cache.New(&rest.Config{Host: server.URL}, cache.Options{Scheme: scheme, Mapper: mapper, DefaultWatchErrorHandler: w.Failed})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := watched.GetInformer(t.Context(), &v1alpha1.Cohort{}, cache.BlockUntilSynced(false)); err != nil {
+		t.Fatal(err)
+	}
+	go watched.Start(t.Context()) //nolint:errcheck // it ends with the test
+	for deadline := time.Now().Add(time.Minute); w.Check(&v1alpha1.Cohort{}) == nil; {
+		if time.Now().After(deadline) {
+			t.Fatal("nobody hears of it")
+		}
+		clock.SetTime(clock.Now().Add(500 * time.Millisecond))
+		time.Sleep(50 * time.Millisecond) // the informer has a clock of its own
+	}
+	if err := w.Check(&v1alpha1.Cohort{}); !strings.Contains(err.Error(), "cohorts is forbidden") {
+		t.Error(err)
 	}
 }
