@@ -53,6 +53,9 @@ func drawWorld(t *rapid.T, check func(w *world) func(batch.Plan)) *world {
 		drawPolicy(t, &policy)
 		w.queue("alone", func(q *batch.Queue) { q.Exclusive = batch.ExclusiveWorkload })
 		w.step(batch.LocalQueueObserved{LocalQueue: batch.LocalQueue{Name: "ns/any", Queues: []batch.QueueName{"main", "front"}}})
+		w.step(batch.TopologyObserved{Topology: batch.Topology{Name: "room", Levels: []batch.TopologyLevel{{Name: "rack", Label: "rack"}}}})
+		w.step(batch.FlavorObserved{Flavor: batch.Flavor{Name: "racked", Topology: "room"}})
+		w.queue("racked", func(q *batch.Queue) { q.Flavors = []batch.FlavorName{"racked"} })
 	}
 	w.step(batch.PolicyObserved{Policy: policy})
 	nodes := rapid.IntRange(1, 4).Draw(t, "nodes")

@@ -44,9 +44,10 @@ func drawWishes(t *rapid.T, w *world, j *job) {
 	names := append(slices.Sorted(maps.Keys(w.jobs)), j.name, "j3", "j7")
 	kind := rapid.SampledFrom([]string{"after", "afterok", "afterany", "afternotok"}).Draw(t, "kind")
 	wish("depends", 4, after(kind+":"+rapid.SampledFrom(names).Draw(t, "of")))
+	wish("one rack", 3, oneRack)
 	index := len(w.jobs)
 	wish("member", 5, func(w *batch.Workload) { w.Array = &batch.ArrayMember{Name: "sweep", Index: index, Limit: 2} })
-	j.queue = rapid.SampledFrom([]string{j.queue, j.queue, "any", "alone"}).Draw(t, "door")
+	j.queue = rapid.SampledFrom([]string{j.queue, j.queue, "any", "alone", "racked", "racked"}).Draw(t, "door")
 	first := j.edit
 	j.edit = func(w *batch.Workload) {
 		if first != nil {
@@ -55,6 +56,16 @@ func drawWishes(t *rapid.T, w *world, j *job) {
 		for _, edit := range wishes {
 			edit(w)
 		}
+	}
+}
+
+// oneRack keeps all pods in one rack, where the queue knows racks.
+func oneRack(w *batch.Workload) {
+	if w.LocalQueue != "ns/racked" {
+		return
+	}
+	for i := range w.PodSets {
+		w.PodSets[i].Domain = "rack"
 	}
 }
 
@@ -95,6 +106,15 @@ func breach(w *batch.Workload, a batch.Allocation, now time.Time) string {
 		if n := len(a.PodSets[i].Hosts); n < set.Least() || n > set.Count {
 			return fmt.Sprintf("%d pods, of %d to %d", n, set.Least(), set.Count)
 		}
+	}
+	racks := map[string]bool{}
+	for _, p := range a.PodSets {
+		for _, host := range p.Hosts {
+			racks[rackOf(host)] = true
+		}
+	}
+	if w.PodSets[0].Domain != "" && len(racks) != 1 {
+		return fmt.Sprintf("lies in %d racks", len(racks))
 	}
 	long := batch.Walltime(a.Deadline.Sub(a.Start))
 	switch {

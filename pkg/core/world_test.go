@@ -118,13 +118,22 @@ func (w *world) nodes(n, gpus int) {
 }
 
 func (w *world) node(name string, gpus int, edit func(*batch.Node)) {
-	node := batch.Node{Name: batch.NodeName(name), Ready: true, Labels: batch.Labels{"host": name}, Capacity: batch.Resources{
+	node := batch.Node{Name: batch.NodeName(name), Ready: true, Labels: batch.Labels{"host": name, "rack": rackOf(batch.NodeName(name))}, Capacity: batch.Resources{
 		batch.ResourceCPU: 64_000, batch.ResourceGPU: batch.Amount(gpus), batch.ResourcePods: 110,
 	}}
 	if edit != nil {
 		edit(&node)
 	}
 	w.step(batch.NodeObserved{Node: node})
+}
+
+// rackOf is the rack of a node: n1 and n2 share one, and so on.
+func rackOf(node batch.NodeName) string {
+	n, err := strconv.Atoi(strings.TrimPrefix(string(node), "n"))
+	if err != nil {
+		return "r0"
+	}
+	return "r" + strconv.Itoa((n+1)/2)
 }
 
 // submit queues jobs, a second after the last one each.

@@ -32,7 +32,7 @@ func (f *File) NotLive() []string {
 		add(len(n.Labels) > 1 || len(n.Labels) == 1 && !named || len(n.Taints) > 0, "the labels or taints of node %s", n.Name)
 	}
 	for i := range f.Jobs {
-		add(!f.Jobs[i].live(), "job %s: it is elastic, in several pod sets or an array, or has selectors, checkpoints, dependencies, times, a hold or a cancel", f.Jobs[i].Workload.Name)
+		add(!f.Jobs[i].live(), "job %s: it is elastic, in several pod sets or an array, or has selectors, a topology, an account, checkpoints, dependencies, times, a hold or a cancel", f.Jobs[i].Workload.Name)
 	}
 	for i := range f.Expect {
 		if what := f.Expect[i].notLive(); what != "" {
@@ -49,8 +49,8 @@ func (j *Job) live() bool {
 		return false
 	}
 	set := &w.PodSets[0]
-	simple := set.MinCount == 0 && len(set.Selector.Labels)+len(set.Selector.AnyOf)+len(set.Tolerations) == 0
-	free := !w.Held && w.Begin.IsZero() && w.EndBefore.IsZero() && len(w.After) == 0 && w.TimeMin == 0 && w.JobName == ""
+	simple := set.MinCount == 0 && len(set.Selector.Labels)+len(set.Selector.AnyOf)+len(set.Tolerations) == 0 && set.Domain == ""
+	free := !w.Held && w.Begin.IsZero() && w.EndBefore.IsZero() && len(w.After) == 0 && w.TimeMin == 0 && w.JobName == "" && w.Account == ""
 	return simple && free && w.Array == nil && (w.Exclusive == "" || w.Exclusive == batch.ExclusiveNone) && !w.NoRequeue && w.Namespace == "default"
 }
 

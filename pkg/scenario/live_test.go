@@ -47,6 +47,8 @@ func TestWhatIsNotPlayedLiveIsSaid(t *testing.T) {
 		{"a cohort", "spec: {preemption", "spec: {cohortName: c, preemption", "the flavors and the cohort of ClusterQueue low"},
 		{"labels of nodes", "[{name: n,", "[{name: n, labels: {rack: a},", "the labels or taints of node n"},
 		{"a hold", "walltime: 1h}", "walltime: 1h, hold: true}", "job a: "},
+		{"an account", "walltime: 1h}", "walltime: 1h, account: lab}", "job a: "},
+		{"a rack", "walltime: 1h}", "walltime: 1h, topology: {required: rack}}", "job a: "},
 		{"a moment", "{job: a, start: 0s, via: Order}", "{at: 1m, job: a, state: Running}", "line 13: what is so at a moment"},
 		{"a metric", "{job: a, start: 0s, via: Order}", "{metric: makespan, min: 0}", "line 13: metrics"},
 		{"a bound", "{job: a, start: 0s, via: Order}", "{neverAbove: {queue: low, used: {cpu: 1}}}", "line 13: neverAbove"},

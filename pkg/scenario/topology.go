@@ -29,6 +29,11 @@ func (l *loader) domain(path string, j *v1alpha1.Job, w *batch.Workload) {
 // should take as few as possible.
 func (l *loader) packing() {
 	flavors, topologies := l.topologies()
+	if len(flavors) > 0 && l.out.Trace != nil {
+		l.wrong("spec.trace", "%s: its gangs should take as few domains of their flavor's topology as they can; leave topologyName out of the ResourceFlavor",
+			NotBuilt("packing by topology"))
+		return
+	}
 	for i := range l.out.Jobs {
 		w := &l.out.Jobs[i].Workload
 		pods, level := 0, ""

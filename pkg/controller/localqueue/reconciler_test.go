@@ -27,6 +27,7 @@ func TestADoorIsActiveWhereWorkCanStart(t *testing.T) {
 	}
 	objects := []client.Object{
 		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "lab", Labels: map[string]string{"team": "a"}}},
+		&v1alpha1.Account{ObjectMeta: metav1.ObjectMeta{Name: "found"}},
 		queue("open", func(q *v1alpha1.ClusterQueue) { q.Spec.Preemption = &v1alpha1.QueuePreemption{Grace: "2m"} }),
 		queue("others", func(q *v1alpha1.ClusterQueue) {
 			q.Spec.Access = &v1alpha1.QueueAccess{NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"team": "b"}}}
@@ -55,21 +56,24 @@ func TestADoorIsActiveWhereWorkCanStart(t *testing.T) {
 		Clock:  clocktesting.NewFakeClock(time.Date(2026, 3, 2, 8, 0, 0, 0, time.UTC)),
 	}
 	for _, c := range []struct {
-		name   string
-		queues []string
-		hold   v1alpha1.HoldPolicy
-		want   answer
+		name    string
+		queues  []string
+		hold    v1alpha1.HoldPolicy
+		want    answer
+		account string
 	}{
-		{"let in", []string{"ours"}, "", answer{metav1.ConditionTrue, "Up", "work can start", ""}},
-		{"refused", []string{"others"}, "", answer{metav1.ConditionFalse, "AccessDenied", refused, ""}},
-		{"refused by one of two", []string{"others", "open"}, "", answer{metav1.ConditionTrue, "Up", "work can start, but not everywhere: " + refused, "2m"}},
-		{"shut and refused", []string{"down", "others"}, "", answer{metav1.ConditionFalse, "Down", "ClusterQueue down: none starts; " + refused, ""}},
-		{"nowhere", []string{"nobody"}, "", answer{metav1.ConditionFalse, "QueueNotFound", "ClusterQueue nobody does not exist; work waits until somebody makes it", ""}},
-		{"held", []string{"open"}, v1alpha1.HoldAll, answer{metav1.ConditionFalse, "Held", "spec.hold is Hold: nothing new starts", "2m"}},
+		{"let in", []string{"ours"}, "", answer{metav1.ConditionTrue, "Up", "work can start", ""}, ""},
+		{"refused", []string{"others"}, "", answer{metav1.ConditionFalse, "AccessDenied", refused, ""}, ""},
+		{"refused by one of two", []string{"others", "open"}, "", answer{metav1.ConditionTrue, "Up", "work can start, but not everywhere: " + refused, "2m"}, ""},
+		{"shut and refused", []string{"down", "others"}, "", answer{metav1.ConditionFalse, "Down", "ClusterQueue down: none starts; " + refused, ""}, ""},
+		{"nowhere", []string{"nobody"}, "", answer{metav1.ConditionFalse, "QueueNotFound", "ClusterQueue nobody does not exist; work waits until somebody makes it", ""}, ""},
+		{"held", []string{"open"}, v1alpha1.HoldAll, answer{metav1.ConditionFalse, "Held", "spec.hold is Hold: nothing new starts", "2m"}, ""},
+		{"charged to nobody that exists", []string{"open"}, "", answer{metav1.ConditionFalse, "AccountNotFound", "Account lost does not exist; work that names no other waits until somebody makes it", "2m"}, "lost"},
+		{"charged to an account", []string{"open"}, "", answer{metav1.ConditionTrue, "Up", "work can start", "2m"}, "found"},
 	} {
 		door := &v1alpha1.LocalQueue{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "lab", Name: "door"},
-			Spec:       v1alpha1.LocalQueueSpec{ClusterQueueNames: c.queues, Hold: c.hold},
+			Spec:       v1alpha1.LocalQueueSpec{ClusterQueueNames: c.queues, Hold: c.hold, AccountName: c.account},
 		}
 		if err := r.behind(t.Context(), door); err != nil {
 			t.Fatal(err)
