@@ -137,12 +137,18 @@ func (b *books) bounded(l level) bool {
 	return false
 }
 
+// counts says whether what a queue uses counts: where neither it nor anything
+// above it has a quota, it does not.
+func (b *books) counts(queue batch.QueueName) bool {
+	return b.queues[queue] != nil && b.bounded(level{queue: queue})
+}
+
 // admit adds what a queue takes more, and says at which level that is too much:
 // one that passes on more than before is within what it may borrow, and the top
 // one within what there is.
 func (b *books) admit(queue batch.QueueName, amount batch.Amount) (where level, ok bool) {
 	l := level{queue: queue}
-	if b.queues[queue] == nil || !b.bounded(l) || amount == 0 {
+	if !b.counts(queue) || amount == 0 {
 		return l, true
 	}
 	before := map[level]*big.Int{}
@@ -258,7 +264,7 @@ func checkQuotas(w *world, plan batch.Plan) {
 			for _, now := range times {
 				b := books{queues: snapshot.Queues, cohorts: snapshot.Cohorts, flavor: g.flavor, resource: resource, used: map[batch.QueueName]*big.Int{}}
 				for i := range taken {
-					if t := &taken[i]; t.flavor == g.flavor && t.at(now) && b.bounded(level{queue: t.queue}) {
+					if t := &taken[i]; t.flavor == g.flavor && t.at(now) && b.counts(t.queue) {
 						b.usedBy(t.queue).Add(b.usedBy(t.queue), big.NewInt(int64(t.asks[resource])))
 					}
 				}

@@ -44,6 +44,9 @@ func (p *pass) seatNominated() {
 		}
 		p.nominated = append(p.nominated, c)
 		c.nomination, c.started, c.via = n, true, batch.ViaPreemption
+		if len(n.Victims) == 0 { // others just did not start there
+			c.via = batch.ViaOrder
+		}
 		p.line.hold(c.place)
 		p.fleet.uncertain.AddPlace(c.place.Place)
 		if c.starts(p) {
@@ -53,10 +56,23 @@ func (p *pass) seatNominated() {
 		}
 	}
 	p.keepIdle(pending)
+	p.unkeep()
 	for _, c := range fallen {
 		if c.nomination == nil { // nor in another queue
 			c.fell, c.promise = true, 0
 		}
+	}
+}
+
+// unkeep lets go of the places of those that would start now where others do:
+// they are planned anew, in their order.
+func (p *pass) unkeep() {
+	for i := 0; i < len(p.order) && len(p.ousted) > 0; i++ {
+		if p.ousted[p.order[i].workload().ID] == nil {
+			continue
+		}
+		c := p.mine(i)
+		c.promise, c.kept = 0, nil
 	}
 }
 

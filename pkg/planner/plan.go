@@ -15,12 +15,15 @@ import (
 // must give up: with these evicted and the place kept.
 func Plan(snapshot batch.Snapshot, now time.Time) batch.Plan {
 	p := newPass(snapshot, now.Truncate(time.Second))
-	for range evictionRoundsMax {
+	for round := range evictionRoundsMax {
 		p.recognize()
 		p.expire()
 		p.pickUp()
 		p.rank()
 		p.backfill()
+		if round+1 == evictionRoundsMax {
+			break // the next plan goes on
+		}
 		again := p.preempt()
 		if again == nil {
 			break
@@ -72,6 +75,10 @@ type pass struct {
 	// place is taken, and for whom a place is kept.
 	taken map[batch.WorkloadID]batch.Eviction
 	named map[batch.WorkloadID]*batch.Nomination
+	// barred take nobody's place in this plan: they would lose it at once. ousted
+	// do not start where they would have: another would take it at once.
+	barred bars
+	ousted map[batch.WorkloadID]*batch.Workload
 
 	giving  map[batch.WorkloadID]time.Time      // see givesWay; nil: nobody has asked
 	running map[batch.WorkloadID]*batch.Started // likewise

@@ -23,26 +23,63 @@ const evictionRoundsMax = 16
 // that are taken back already were gone. So two never count one victim.
 //
 // What starts in this plan is in nobody's way who is ranked before it. If that
-// leads to nothing it is taken as running, as the next plan would find it.
+// leads to nothing, those that start only to be taken at once do not start: they
+// lose nothing by it. And then all of it is looked at as the next plan would find
+// it: what starts as running, to be taken together with what runs.
+//
+// Whoever would be taken at once from a place that was made for it takes none.
 func (p *pass) preempt() *pass {
-	h := p.newHunt()
-	if h == nil {
+	if len(p.order) == 0 || !p.anyGivesWay() {
 		return nil
 	}
-	h.goOver()
-	if len(h.taken) == 0 && len(p.begun) > 0 {
-		h = p.newHunt()
-		h.begun = true
-		h.goOver()
+	for _, of := range []prey{preyNamed, preyRuns, preyStarts, preyAll} {
+		if of == preyNamed && len(p.named) == 0 || of >= preyStarts && len(p.begun) == 0 {
+			continue
+		}
+		h := p.newHunt(of)
+		if h == nil {
+			continue
+		}
+		if h.goOver(); len(h.named) == 0 {
+			continue
+		}
+		if of != preyNamed {
+			return p.with(h)
+		}
+		maps.DeleteFunc(h.stayOut, func(id batch.WorkloadID, _ *batch.Workload) bool { return p.named[id] == nil })
+		if len(h.stayOut) > 0 {
+			return p.without(h.stayOut)
+		}
 	}
-	if len(h.taken) == 0 {
-		return nil
-	}
+	return nil
+}
+
+// with is the pass to be made with what was found.
+func (p *pass) with(h *hunt) *pass {
 	again := newPass(p.Snapshot, p.now)
 	again.steady = false // what victims hold becomes free
-	again.taken, again.named = h.taken, h.named
+	again.taken, again.named, again.ousted, again.barred = h.taken, h.named, h.stayOut, maps.Clone(p.barred)
 	maps.Copy(again.taken, p.taken)
 	maps.Copy(again.named, p.named)
+	maps.Copy(again.ousted, p.ousted)
+	// Whom it would have lost its place to has one now.
+	maps.DeleteFunc(again.barred, func(_ batch.WorkloadID, by []batch.WorkloadID) bool { return again.named[by[0]] != nil })
+	return again
+}
+
+// without is the pass to be made when some of those for whom others were to go
+// would not keep their place: nobody goes for them.
+func (p *pass) without(some map[batch.WorkloadID]*batch.Workload) *pass {
+	again := newPass(p.Snapshot, p.now)
+	again.steady = false // as with them
+	again.barred, again.taken, again.named, again.ousted = bars{}, maps.Clone(p.taken), maps.Clone(p.named), maps.Clone(p.ousted)
+	maps.Copy(again.barred, p.barred)
+	for id, by := range some { //order:any each by itself
+		again.barred[id] = append(slices.Clip(again.barred[id]), by.ID)
+	}
+	maps.DeleteFunc(again.named, func(id batch.WorkloadID, _ *batch.Nomination) bool { return some[id] != nil })
+	maps.DeleteFunc(again.taken, func(_ batch.WorkloadID, e batch.Eviction) bool { return some[e.For] != nil })
+	maps.DeleteFunc(again.ousted, func(_ batch.WorkloadID, by *batch.Workload) bool { return some[by.ID] != nil })
 	return again
 }
 
@@ -54,13 +91,20 @@ func (h *hunt) goOver() {
 		if c.started || h.settled[c.claim] || blocked[c.queue.Name] {
 			continue
 		}
-		if !c.key.shape.absent && !p.justReleased(c.workload()) {
+		if !c.key.shape.absent && h.mayTake(c) && !p.justReleased(c.workload()) {
 			h.try(i, c)
 		}
 		if p.Policy.Backfill == batch.BackfillStrict {
 			blocked[c.queue.Name] = true
 		}
 	}
+}
+
+// mayTake says whether a contender may take a place: who is barred may still
+// have that of one that does not run yet.
+func (h *hunt) mayTake(c *contender) bool {
+	by := h.p.barred[c.workload().ID]
+	return len(by) == 0 || len(by) == 1 && h.prey == preyStarts
 }
 
 // justReleased says whether a workload waited for a start that is of this very
@@ -101,6 +145,7 @@ func (p *pass) startedOf(id batch.WorkloadID) *batch.Started {
 // hunt is the search for places that others must give up, of all in one pass.
 type hunt struct {
 	p          *pass
+	prey       prey
 	victims    []*victim // whose place may be taken, by somebody
 	spared     []spared  // whose place may be taken later
 	priorities []int32   // of the victims, ascending
@@ -108,14 +153,15 @@ type hunt struct {
 	touched    *timeline.Nodes // nodes that are given up anyhow
 	paid       map[batch.WorkloadID][]quota.Charge
 	usage      *quota.Usage // when those are gone that give way; nil: nobody has a quota
-	begun      bool         // what starts in this plan is taken as running
+	begun      bool         // what starts in this plan is taken as running, and may stay out
 
 	taken   map[batch.WorkloadID]batch.Eviction
 	named   map[batch.WorkloadID]*batch.Nomination
-	gone    []*victim       // those that were found
-	kept    []stay          // for whom they go
-	settled map[*claim]bool // got a place, or need none that others give up
-	places  map[*claim]stay // where those are then
+	gone    []*victim                            // those that were found
+	kept    []stay                               // for whom they go
+	stayOut map[batch.WorkloadID]*batch.Workload // those of them that do not run yet: for whom
+	settled map[*claim]bool                      // got a place, or need none that others give up
+	places  map[*claim]stay                      // where those are then
 }
 
 // spared is a run that is safe until a time.
@@ -124,34 +170,29 @@ type spared struct {
 	till time.Time
 }
 
+// bars are those that take nobody's place, and who would have taken theirs.
+type bars map[batch.WorkloadID][]batch.WorkloadID
+
+// prey says whose place is to be taken.
+type prey int
+
+const (
+	preyNamed  prey = iota // what this plan has made a place for, with what would start
+	preyRuns               // what runs
+	preyStarts             // what would start
+	preyAll                // both
+)
+
 // newHunt looks whether there is anybody to take, nil if not.
-func (p *pass) newHunt() *hunt {
+func (p *pass) newHunt(of prey) *hunt {
 	h := &hunt{
-		p: p, scenes: map[sceneKey]*scene{}, taken: map[batch.WorkloadID]batch.Eviction{},
+		p: p, prey: of, begun: of != preyRuns, stayOut: map[batch.WorkloadID]*batch.Workload{}, scenes: map[sceneKey]*scene{}, taken: map[batch.WorkloadID]batch.Eviction{},
 		named: map[batch.WorkloadID]*batch.Nomination{}, settled: map[*claim]bool{}, places: map[*claim]stay{},
 	}
-	if len(p.order) == 0 || !p.anyGivesWay() {
-		return nil
+	if of == preyRuns || of == preyAll {
+		h.findRuns()
 	}
-	for _, s := range p.Started {
-		v, free := p.newVictim(s)
-		switch {
-		case v == nil:
-		case free.After(p.now):
-			h.spare(v, free)
-		default:
-			h.victims = append(h.victims, v)
-			h.priorities = append(h.priorities, v.priority)
-		}
-	}
-	for _, c := range p.order {
-		if !c.placed() || !c.starts(p) || !c.queue.Preemption.LetsGo() {
-			continue
-		}
-		if till := p.freeAfterStart(p.now, c.queue, time.Time{}); !till.IsZero() {
-			h.spare(&victim{queue: c.queue, standing: c.standing()}, till)
-		}
-	}
+	h.findStarts()
 	if len(h.victims)+len(h.spared) == 0 {
 		return nil
 	}
@@ -166,6 +207,48 @@ func (p *pass) newHunt() *hunt {
 	}
 	h.readUses()
 	return h
+}
+
+// findRuns finds the victims among what runs.
+func (h *hunt) findRuns() {
+	for _, s := range h.p.Started {
+		v, free := h.p.newVictim(s)
+		switch {
+		case v == nil:
+		case free.After(h.p.now):
+			h.spare(v, free)
+		default:
+			h.add(v)
+		}
+	}
+}
+
+// findStarts finds the victims among what would start in this plan, if it is to
+// be taken too.
+func (h *hunt) findStarts() {
+	p := h.p
+	for _, c := range p.order {
+		if !c.placed() || !c.queue.Preemption.LetsGo() {
+			continue
+		}
+		if _, fresh := p.named[c.workload().ID]; h.prey == preyNamed && fresh && c.nomination != nil {
+			h.add(p.unborn(c))
+		}
+		if !c.starts(p) {
+			continue
+		}
+		if h.prey != preyRuns && c.nomination == nil && c.best() == c {
+			h.add(p.unborn(c))
+		}
+		if till := p.freeAfterStart(p.now, c.queue, time.Time{}); !till.IsZero() {
+			h.spare(&victim{queue: c.queue, standing: c.standing()}, till)
+		}
+	}
+}
+
+func (h *hunt) add(v *victim) {
+	h.victims = append(h.victims, v)
+	h.priorities = append(h.priorities, v.priority)
 }
 
 // rank puts the victims in the order of their prices; of equals the youngest
@@ -347,6 +430,9 @@ func (h *hunt) find(c *contender, option int, s *scene) (*deal, finding) {
 	if start >= c.planned() || found.place.Till > c.key.last && c.key.last != timeline.Never {
 		return nil, noUse
 	}
+	if start > p.from && h.prey != preyNamed && !slices.ContainsFunc(victims, func(v *victim) bool { return v.start == nil }) {
+		return nil, noUse // who stays out makes room now, and not later
+	}
 	return found, someDo
 }
 
@@ -400,8 +486,12 @@ func (h *hunt) commit(c *contender, option int, place stay, victims []*victim) {
 		if cause == batch.CausePreempted {
 			n.Cause = cause
 		}
-		h.taken[v.Workload.ID] = p.pushOut(v.Started, c.workload(), cause)
-		n.Victims = append(n.Victims, v.Workload.ID)
+		if v.start != nil {
+			h.stayOut[v.Workload.ID] = c.workload()
+		} else {
+			h.taken[v.Workload.ID] = p.pushOut(v.Started, c.workload(), cause)
+			n.Victims = append(n.Victims, v.Workload.ID)
+		}
 		for _, held := range v.holds {
 			h.touched.Add(held.node)
 		}

@@ -83,20 +83,29 @@ func (s *scene) build() {
 	}
 	s.board.settle(p.giftsOfQuota(), p.from, true)
 	for _, v := range slices.Concat(h.gone, s.victims) {
-		h.holdsOf(v)
-		s.board.move(v, p.from, true)
+		if h.holdsOf(v); v.start == nil { // else it is not on the board yet
+			s.board.move(v, p.from, true)
+		}
 	}
 	for _, c := range p.nominees() {
-		s.keep(c.place)
+		if !s.maySpare(c) {
+			s.keep(c.place)
+		}
 	}
 	for _, c := range p.order {
-		if h.begun && c.nomination == nil && c.placed() && c.starts(p) {
+		if h.begun && c.nomination == nil && c.placed() && c.starts(p) && !s.maySpare(c) {
 			s.keep(c.place)
 		}
 	}
 	for _, place := range h.kept {
 		s.keep(place)
 	}
+}
+
+// maySpare says whether what would start in this plan is, or was, a victim.
+func (s *scene) maySpare(c *contender) bool {
+	of := func(v *victim) bool { return v.start == c }
+	return slices.ContainsFunc(s.victims, of) || slices.ContainsFunc(s.hunt.gone, of)
 }
 
 // layer makes the boards on which not all victims are gone.

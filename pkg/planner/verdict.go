@@ -317,6 +317,9 @@ func (v *verdicts) mover(c *contender, at place) string {
 	if c.fell {
 		return "its place, which can't be kept for it any more"
 	}
+	if by := v.p.ousted[c.workload().ID]; by != nil {
+		return "a place that is made for " + nameOf(by)
+	}
 	if by := v.lostNode(c); by != "" {
 		return by
 	}

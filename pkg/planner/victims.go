@@ -22,9 +22,11 @@ func (s standing) compare(other standing) int {
 	return cmp.Or(cmp.Compare(s.tier, other.tier), cmp.Compare(s.priority, other.priority))
 }
 
-// victim is a run whose place somebody may take.
+// victim is a run whose place somebody may take, or one that would begin in this
+// plan: then nothing is lost, it is just not started there.
 type victim struct {
 	*batch.Started
+	start *contender // would begin in this plan; nil: it runs
 	queue *batch.Queue
 	standing
 	grace timeline.Long // in seconds, rounded up
@@ -68,6 +70,28 @@ func (p *pass) newVictim(s *batch.Started) (v *victim, free time.Time) {
 		return nil, free
 	}
 	return v, free
+}
+
+// unborn is what would start in this plan as a victim.
+func (p *pass) unborn(c *contender) *victim {
+	v := &victim{
+		Started: &batch.Started{Workload: c.workload()}, start: c, queue: c.queue, standing: c.standing(), since: p.now,
+		holds: []holding{},
+	}
+	for _, seat := range c.place.Seats {
+		takes := make(batch.Vector, len(seat.Each))
+		takes.Sub(seat.Each, -seat.Pods)
+		v.holds = append(v.holds, holding{node: seat.Node, takes: takes, till: c.place.Till})
+	}
+	slices.SortStableFunc(v.holds, func(a, b holding) int { return cmp.Compare(a.node, b.node) })
+	if bill := c.place.bill; !bill.Free() {
+		v.pays = []quota.Charge{{Bill: bill, Till: payTime(c.place.Span).Till}}
+	}
+	for i := range c.workload().PodSets {
+		set := &c.workload().PodSets[i]
+		v.weight += int64(set.Count) * int64(set.Requests[p.scarcest()])
+	}
+	return v
 }
 
 // freeAfterStart is from when on somebody may take the place of a run that
