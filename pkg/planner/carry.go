@@ -2,6 +2,7 @@ package planner
 
 import (
 	"maps"
+	"slices"
 
 	"github.com/berth-dev/berth/pkg/batch"
 	"github.com/berth-dev/berth/pkg/quota"
@@ -26,14 +27,9 @@ type carry struct {
 	byStart    [ordersMax]trail
 	settled    *board
 	end        ending
-	records    map[recordKey]memory
+	last       []*contender // that waited, in order
+	filled     int          // rounds with a second way
 	roll       *roll
-}
-
-// recordKey is a workload in a queue.
-type recordKey struct {
-	id    batch.WorkloadID
-	queue batch.QueueName
 }
 
 // memory is what is known of a record.
@@ -64,10 +60,7 @@ func (p *pass) pickUp() {
 
 // recollect gives a record what is known of it.
 func (p *pass) recollect(c *contender) {
-	var m memory
-	if p.carried != nil {
-		m = p.carried.records[recordKey{id: c.workload().ID, queue: c.queue.Name}]
-	}
+	m := p.memoryOf(c)
 	if p.carried != nil && !p.about.same(p.carried.about) {
 		m = memory{key: m.key, held: m.held, kept: m.kept} // the rest is about other lines
 	}
@@ -88,15 +81,45 @@ func (p *pass) recollect(c *contender) {
 	}
 }
 
-// memoryOf is what is known of a record; false: nothing is.
-func (p *pass) memoryOf(c *contender) (m memory, some bool) {
-	m = memory{key: c.key, seen: c.seen, resettled: c.resettled, stuck: c.stuck}
-	m.stuck.known = m.stuck.known && m.stuck.round == p.filled
-	m.stuck.round = 1
-	if was := c.recalled; was != nil && was.record == c {
-		m.held, m.kept = c.waiting.Held, kept{option: was.option, place: was.place}
+// memoryOf is what the plan before has found out about a record.
+func (p *pass) memoryOf(c *contender) (m memory) {
+	was := p.lastOf(c)
+	if was == nil {
+		return m
 	}
-	return m, m.seen != nil || m.resettled != [ordersMax]*seen{} || m.stuck.known || m.held != nil
+	m = memory{key: was.key, seen: was.seen, resettled: was.resettled, stuck: was.stuck}
+	m.stuck.known = m.stuck.known && m.stuck.round == p.carried.filled
+	m.stuck.round = 1
+	if k := was.recalled; k != nil && k.record == was {
+		m.held, m.kept = was.waiting.Held, kept{option: k.option, place: k.place}
+	}
+	return m
+}
+
+// lastOf is a record as the plan before has left it; nil: it did not know it.
+// Mostly it is the next in the order; one that is not found in its place was
+// edited, and little of what was known of it holds.
+func (p *pass) lastOf(c *contender) *contender {
+	if p.carried == nil {
+		return nil
+	}
+	last := p.carried.last
+	if p.next >= len(last) || !last[p.next].same(c) {
+		p.next, _ = slices.BinarySearchFunc(last, c, compareOrder)
+		for p.next < len(last) && !last[p.next].same(c) && compareOrder(last[p.next], c) == 0 {
+			p.next++ // in another queue
+		}
+	}
+	if p.next >= len(last) || !last[p.next].same(c) {
+		return nil
+	}
+	p.next++
+	return last[p.next-1]
+}
+
+// same says whether two contenders are the same record, in two plans.
+func (c *contender) same(other *contender) bool {
+	return c.workload().ID == other.workload().ID && c.queue.Name == other.queue.Name
 }
 
 // leave makes the carry for the next plan.
@@ -105,17 +128,14 @@ func (p *pass) leave() {
 		known: p.fleet.known, views: p.Nodes, flavors: p.Flavors, topologies: p.Topologies,
 		tree: p.tree, line: p.line.nodes, ends: p.fleet.ends, uncertain: p.fleet.uncertain,
 		about: p.about, trail: p.trail, byStart: p.byStart, settled: p.settled, end: p.end,
-		records: map[recordKey]memory{}, roll: p.roll,
+		last: make([]*contender, 0, p.reached), filled: p.filled, roll: p.roll,
 	}
 	for _, c := range p.starts {
 		left.uncertain.AddPlace(c.place.Place)
 	}
 	for _, c := range p.order[:p.reached] {
-		if c.started {
-			continue
-		}
-		if m, some := p.memoryOf(c); some {
-			left.records[recordKey{id: c.workload().ID, queue: c.queue.Name}] = m
+		if !c.started {
+			left.last = append(left.last, c)
 		}
 	}
 	left.line.Freeze()

@@ -205,9 +205,9 @@ func (f *fleet) doubt(p *pass) {
 
 // charge puts on a node what sits there.
 func (f *fleet) charge(p *pass, node int) {
-	f.line.Clear(node)
 	f.ends[node] = timeline.Never
 	charges := p.Nodes[node].Charges
+	taken := make([]timeline.Taken, 0, len(charges))
 	for i := range charges {
 		c := &charges[i]
 		if !p.sits(c) {
@@ -215,8 +215,9 @@ func (f *fleet) charge(p *pass, node int) {
 		}
 		till := p.endOf(c)
 		f.ends[node] = min(f.ends[node], till)
-		f.line.Charge(node, f.takes(c), timeline.Span{From: p.from, Till: till})
+		taken = append(taken, timeline.Taken{Each: f.takes(c), Till: till})
 	}
+	f.line.Occupy(node, taken)
 }
 
 // vacant is the nodes with nothing on them.

@@ -41,11 +41,15 @@ func (p *pass) enroll(waiting []*batch.Waiting) {
 		p.several = p.several || len(k.records) > 1
 	}
 	// Records of one workload keep the order in which its queues are listed.
-	slices.SortStableFunc(p.order, func(a, b *contender) int {
-		return cmp.Or(cmp.Compare(b.queue.Tier, a.queue.Tier), batch.CompareRank(a.workload(), b.workload()))
-	})
+	slices.SortStableFunc(p.order, compareOrder)
 	p.reached, p.classes = 0, nil
 	p.reach(len(p.order))
+}
+
+// compareOrder is the order of records; those of one workload with the same tier
+// are equal.
+func compareOrder(a, b *contender) int {
+	return cmp.Or(cmp.Compare(b.queue.Tier, a.queue.Tier), batch.CompareRank(a.workload(), b.workload()))
 }
 
 // release takes in those that waited for the start of others which start in

@@ -100,6 +100,7 @@ type pass struct {
 	steady     bool             // everyone stays where he is: see stay
 	rearranged int              // rounds in which they did not
 	ahead      bool             // newcomers wait until those ahead of them have moved
+	next       int              // of the records of the plan before; see lastOf
 	carried    *carry           // what the plan before has left; nil: nothing of use
 	trail      trail            // through the order
 	byStart    [ordersMax]trail // through the starts
@@ -183,6 +184,9 @@ func (p *pass) hold(c *contender) {
 		return
 	}
 	if c.nomination == nil {
+		if p.plan.Holds == nil {
+			p.plan.Holds = make([]batch.HoldDecision, 0, p.reached)
+		}
 		p.plan.Holds = append(p.plan.Holds, batch.HoldDecision{ID: c.workload().ID, Allocation: p.allocation(c)})
 	}
 	p.plan.Stats.Planned++

@@ -150,21 +150,23 @@ func (s *State) undoStart(e batch.AdmitFailed) {
 func (s *State) keepHolds(holds []batch.HoldDecision) {
 	s.issued++
 	before := s.held
-	s.held = make([]batch.WorkloadID, 0, len(holds))
-	for _, d := range holds {
-		r, ok := s.records[d.ID]
-		if !ok || r.workload == nil || r.workload.Allocation != nil || r.workload.Finished != nil {
+	s.held = make([]*record, 0, len(holds))
+	for i := range holds {
+		d := &holds[i]
+		r := s.records[d.ID]
+		if r == nil || r.workload == nil || r.workload.Allocation != nil || r.workload.Finished != nil {
 			continue
 		}
 		if r.held == nil || !r.held.Same(&d.Allocation) {
-			r.held = &d.Allocation
+			held := d.Allocation // alone: the others go with the plan
+			r.held = &held
 			s.touch(r)
 		}
 		r.heldBy = s.issued
-		s.held = append(s.held, d.ID)
+		s.held = append(s.held, r)
 	}
-	for _, id := range before {
-		if r, ok := s.records[id]; ok && r.held != nil && r.heldBy != s.issued {
+	for _, r := range before {
+		if r.held != nil && r.heldBy != s.issued {
 			r.held = nil
 			s.touch(r)
 		}

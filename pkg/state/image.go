@@ -69,7 +69,7 @@ func (s *State) Image() Image {
 		LocalQueues: rowsOf(s.localQueues.rows),
 		Flavors:     rowsOf(s.flavors.rows),
 		Topologies:  rowsOf(s.topologies.rows),
-		Held:        slices.Clone(s.held),
+		Held:        idsOf(s.held),
 		Settled:     !s.loose,
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.namespaces.rows)) {
@@ -101,6 +101,13 @@ func (s *State) Image() Image {
 		}
 	}
 	return out
+}
+
+func idsOf(records []*record) (ids []batch.WorkloadID) {
+	for _, r := range records {
+		ids = append(ids, r.id)
+	}
+	return ids
 }
 
 func rowsOf[K ~string, V any](rows map[K]*V) []V {
@@ -160,7 +167,11 @@ func Restore(image Image) *State {
 		n.gone = true
 		s.noteAbsence(n)
 	}
-	s.held = slices.Clone(image.Held)
+	for _, id := range image.Held {
+		if r, ok := s.records[id]; ok {
+			s.held = append(s.held, r)
+		}
+	}
 	for _, is := range image.Gone {
 		s.names.remember(is.Name, is.Fate)
 		if is.Late != nil {

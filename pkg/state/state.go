@@ -39,7 +39,7 @@ type State struct {
 	waitingList []*batch.Waiting              // the same; nil: not since it has changed
 	started     *btree.BTreeG[*record]        // by ID
 	dependent   map[batch.WorkloadID]*record  // those waiting or started that depend on others
-	held        []batch.WorkloadID            // those with a placement of a planned start
+	held        []*record                     // those with a placement of a planned start
 	issued      int                           // plans
 	ending      map[batch.WorkloadID]*record  // those that are over but for their pods
 

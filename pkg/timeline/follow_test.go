@@ -9,6 +9,29 @@ import (
 	"github.com/berth-dev/berth/pkg/timeline"
 )
 
+// What is charged at once is as if it had been charged one after the other.
+func TestOccupyIsChargingAll(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		capacity := []batch.Vector{{4, 8}}
+		one, all := timeline.New(capacity, 3), timeline.New(capacity, 3)
+		var taken []timeline.Taken
+		for range rapid.IntRange(0, 6).Draw(t, "charges") {
+			each := batch.Vector{batch.Amount(rapid.IntRange(0, 3).Draw(t, "a")), batch.Amount(rapid.IntRange(0, 3).Draw(t, "b"))}
+			till := timeline.Time(rapid.IntRange(1, 9).Draw(t, "till"))
+			if till == 9 {
+				till = timeline.Never
+			}
+			taken = append(taken, timeline.Taken{Each: each, Till: till})
+			one.Charge(0, each, timeline.Span{From: 3, Till: till})
+		}
+		all.Occupy(0, taken)
+		if more, less := timeline.Gains(one, all), timeline.Gains(all, one); len(more)+len(less) > 0 || len(timeline.Differ(one, all).List()) > 0 {
+			t.Fatalf("more is free in %v, less in %v", more, less)
+		}
+	})
+}
+
 // What runs changes, what is held stays: it is as if all that is held had been
 // held on the new timeline from the start, or there is no room for it there.
 func TestFollowIsHoldingAnew(t *testing.T) {

@@ -1,6 +1,7 @@
 package timeline
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -137,6 +138,38 @@ func (t *Timeline) Clear(node int) {
 	t.written = append(t.written, int32(node))
 	l := t.replace(node)
 	*l = line{owner: t.owner, at: []Time{t.from}, free: append([]batch.Amount(nil), t.capacity[node]...)}
+}
+
+// Taken is what something takes of a node from the begin of a timeline on.
+type Taken struct {
+	Each batch.Vector
+	Till Time
+}
+
+// Occupy is Clear, and Charge for all that is taken, at once.
+func (t *Timeline) Occupy(node int, all []Taken) {
+	slices.SortFunc(all, func(a, b Taken) int { return cmp.Compare(a.Till, b.Till) })
+	t.Clear(node)
+	l := t.line(node)
+	first := l.vector(0, t.width)
+	for i := range all {
+		if all[i].Till > t.from {
+			first.Sub(all[i].Each, 1)
+		}
+	}
+	for i := range all {
+		if all[i].Till <= t.from || all[i].Till == Never {
+			continue
+		}
+		if last := len(l.at) - 1; l.at[last] < all[i].Till {
+			l.at = append(l.at, all[i].Till)
+			l.free = append(l.free, l.vector(last, t.width)...)
+		}
+		l.vector(len(l.at)-1, t.width).Sub(all[i].Each, -1)
+	}
+	for i := len(l.at) - 1; i > 0; i-- {
+		l.join(i, t.width)
+	}
 }
 
 // Charge takes what is used of a node, whether it is there or not: a node may
