@@ -207,6 +207,9 @@ func (p *pass) sticks(c *contender) bool {
 // Of one that was stuck, a run that was not possible then must use what was
 // gained since: it runs at that time, and one of its pods on that node.
 func (p *pass) opened(c *contender) (in timeline.Span, some bool) {
+	if p.full.nodes.Len() == 1 && c.placed() && !p.mayBegin(c) {
+		return timeline.Span{}, false
+	}
 	k := &c.stuck
 	if !k.known || k.placed != c.placed() || (k.placed && !k.place.Equal(c.place)) {
 		k.known = false
@@ -228,6 +231,12 @@ func (p *pass) opened(c *contender) (in timeline.Span, some bool) {
 		return in, false
 	}
 	return in, true
+}
+
+// mayBegin says whether a pod of a contender finds room before its start, as far
+// as can be told at once.
+func (p *pass) mayBegin(c *contender) bool {
+	return slices.ContainsFunc(c.options, func(o option) bool { return p.full.nodes.MayBegin(o.sets[0].Each, c.start()) })
 }
 
 // unpaid says whether quota may keep a contender from an earlier start: then

@@ -60,6 +60,29 @@ type scratch struct {
 	candidates []candidate
 	nodes      []int32
 	open       []int32
+	peaks      peaks
+}
+
+// peaks are the most that is free of each resource on the first node, up to the
+// end of each of its steps.
+type peaks struct {
+	known   bool
+	written int // nodes that had been written
+	most    []batch.Amount
+}
+
+// MayBegin says whether the first node may have room for a pod before a time:
+// false means that it has none, and is found without a look at its steps.
+func (t *Timeline) MayBegin(each batch.Vector, till Time) bool {
+	l, p := t.line(0), &t.scratch.peaks
+	if !p.known || p.written != len(t.written) {
+		p.known, p.written, p.most = true, len(t.written), append(p.most[:0], l.free...)
+		for i := t.width; i < len(p.most); i++ {
+			p.most[i] = max(p.most[i], p.most[i-t.width])
+		}
+	}
+	last := l.step(till - 1)
+	return batch.Vector(p.most[last*t.width:(last+1)*t.width]).PodsUpTo(each, 1) > 0
 }
 
 // Earliest is the first place, not before from and before till, at which a gang
