@@ -67,6 +67,7 @@ func (o *replayOptions) run(path string) error {
 	if err != nil {
 		return err
 	}
+	collectRarely()
 	options := journal.Options{Replace: replace, Visit: o.tell}
 	var sum journal.Summary
 	for _, name := range names {

@@ -80,6 +80,7 @@ func (o *simulateOptions) run() error {
 	if err != nil {
 		return err
 	}
+	collectRarely()
 	options := scenario.Options{Admitter: server, Overrides: overrides}
 	code, err := o.playAll(options, printer)
 	if err != nil {

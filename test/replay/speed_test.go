@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"testing"
 
 	"github.com/berth-dev/berth/pkg/admission"
@@ -21,6 +22,9 @@ func BenchmarkLog(b *testing.B) {
 	path := filepath.Join(dataFolder, "swf", "CEA-curie-sc15.swf.gz")
 	if _, err := os.Stat(path); err != nil {
 		b.Skipf("the job log is not there: %v", err)
+	}
+	if os.Getenv("GOGC") == "" {
+		defer debug.SetGCPercent(debug.SetGCPercent(400)) // as kubectl berth simulate has it
 	}
 	server, err := admission.New()
 	if err != nil {
