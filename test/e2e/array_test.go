@@ -72,3 +72,31 @@ func (t *team) explain(name string) string {
 	}
 	return string(out)
 }
+
+// TestCancelledArrayEnds: what runs is told to end, what waits never starts, no
+// index is made again, and the Job stays there, suspended.
+func TestCancelledArrayEnds(t *testing.T) {
+	t.Parallel()
+	team := newTeam(t, nodes(1, 1))
+	array := team.submit(job("sweep", throttled(6, 2), gpus(1), walltime("1h")))
+	array.bound(1, patience)
+	array.change(func(j *batchv1.Job) { j.Annotations[v1alpha1.CancelAnnotation] = "0" })
+	team.eventually(patience, "the Job is suspended, with no pods", func() (string, bool) {
+		now := array.now()
+		suspended := now.Spec.Suspend != nil && *now.Spec.Suspend
+		return fmt.Sprintf("suspended %t, %+v", suspended, now.Status), suspended && now.Status.Active == 0
+	})
+	team.mustUse(team.name, gpu, "")
+	if s := array.now().Status; s.Failed != 0 || s.Succeeded != 0 {
+		t.Errorf("the Job counts %+v, want neither failures nor successes", s)
+	}
+	ran := 0
+	for _, pod := range array.pods() {
+		if !pod.Bound.IsZero() {
+			ran++
+		}
+	}
+	if ran != 1 {
+		t.Errorf("%d members ran, want the one that ran before", ran)
+	}
+}

@@ -8,6 +8,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -125,4 +126,35 @@ func (t *team) diesNow(name string) {
 	t.edit(pod, func() {
 		pod.Annotations["sandbox.berth.dev/killed-at"] = time.Now().UTC().Format("2006-01-02T15:04:05.000Z")
 	})
+}
+
+// TestDrainTakesAGangBackWhole: kubectl drain cordons a node and evicts the pods
+// there, one of a gang; all of it runs again elsewhere, and a Job that ignores
+// what others do to its pods counts nothing.
+func TestDrainTakesAGangBackWhole(t *testing.T) {
+	t.Parallel()
+	team := newTeam(t, nodes(3, 8))
+	gang := team.submit(job("gang", pods(2), gpus(8), walltime("1h"), ignoring))
+	gang.mustRun()
+	drained := gang.pod(0)
+	team.cordon(slices.Index(team.nodes, drained.Node), true)
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: team.name, Name: drained.Name}}
+	if err := team.client.SubResource("eviction").Create(t.Context(), pod, &policyv1.Eviction{}); err != nil {
+		t.Fatal(err)
+	}
+	var qw *v1alpha1.QueuedWorkload
+	eventually(t, patience, "gang is taken back", func() (string, bool) {
+		qw = gang.record()
+		return describe(qw), qw != nil && len(qw.Status.Runs) > 0
+	})
+	if run := qw.Status.Runs[0]; run.State != "Requeued" || run.Cause != "Drained" || !containsAll(run.By, []string{drained.Name, "evicted"}) {
+		t.Errorf("its run is on record as %+v, want one that was requeued because %s was evicted", run, drained.Name)
+	}
+	gang.mustRun()
+	if hosts := gang.hosts(); len(hosts) != 2 || slices.Contains(hosts, drained.Node) {
+		t.Errorf("gang runs on %s, want two nodes that are not drained", hosts)
+	}
+	if s := gang.now().Status; s.Failed != 0 {
+		t.Errorf("the Job counts %d failures, want none", s.Failed)
+	}
 }
