@@ -120,6 +120,9 @@ type Owner struct {
 	// pod whose gate is gone): a late start is waited for, never taken back,
 	// and when its place is taken it has ended for good.
 	Fixed bool
+	// Termination is what its pods have of their own from being told to end to
+	// the kill; 0: not known.
+	Termination time.Duration `json:",omitempty"`
 	// Cancel is the time that its user grants it when he cancels it; nil: he
 	// does not.
 	Cancel *time.Duration

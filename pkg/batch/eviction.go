@@ -82,6 +82,18 @@ type Eviction struct {
 	Final EndState
 }
 
+// GoneBy is when its pods are gone at the latest, as far as is known: they are
+// told to end at the end of the grace, or were, and have so long of their own.
+func (e *Eviction) GoneBy(own time.Duration) time.Time {
+	switch {
+	case own <= 0:
+		return e.Until
+	case e.Stopped.IsZero():
+		return e.Until.Add(own)
+	}
+	return e.Stopped.Add(own)
+}
+
 // EvictedAtOnce is an eviction without grace: the owner is suspended now, and
 // its pods have their own grace, which is all there is.
 func EvictedAtOnce(n Notice) *Eviction {

@@ -332,3 +332,60 @@ func TestAnEndInTheGraceSaysThatItWasTold(t *testing.T) {
 		}
 	}
 }
+
+// TestThePodsOwnTerminationCounts: where it is longer than the grace of the
+// queue, and where it comes after it. Nobody is evicted for a start that would
+// come no sooner, and no notice promises more time than there is.
+func TestThePodsOwnTerminationCounts(t *testing.T) {
+	t.Parallel()
+	minutes := func(m float64) time.Duration { return time.Duration(m * float64(time.Minute)) }
+	for _, c := range []struct {
+		name       string
+		own        time.Duration
+		edit       func(*batch.Workload)
+		walltime   int     // of the victim
+		start      float64 // of the preemptor in its place; 0: it waits
+		until      float64 // what the notice says
+		cancelled  time.Duration
+		cancelEnds float64
+	}{
+		{"not known", 0, nil, 60, 3, 3, minutes(10), 11},
+		{"term: told at once", minutes(5), nil, 60, 6, 6, minutes(10), 6},
+		{"term: the end comes before the kill", minutes(5), nil, 6, 0, 0, minutes(1), 6},
+		{"signal: and then its own", minutes(5), signal, 60, 8, 3, minutes(10), 11},
+		{"signal: the end comes before both", minutes(5), signal, 8, 0, 0, minutes(10), 11},
+	} {
+		h := newHand(t)
+		h.queue("main", func(q *batch.Queue) {
+			q.Preemption = batch.Preemption{Mode: batch.PreemptRequeue, Grace: 2 * time.Minute}
+		})
+		h.queue("high", func(q *batch.Queue) { q.Tier = 10 })
+		h.submit(job{name: "a", gpu: 8, walltime: c.walltime, edit: c.edit})
+		h.expect(0, "start a")
+		h.owner("a", batch.Owner{Started: true, Termination: c.own})
+		h.bound("a", 0, batch.PodReady, nil)
+		h.expect(0.5, "ready a true")
+		h.submit(job{name: "b", gpu: 8, walltime: 60, queue: "high"})
+		h.at(1)
+		var start, until float64
+		for _, d := range h.plan.Nominate {
+			start = d.Nomination.Allocation.Start.Sub(zero).Minutes()
+		}
+		for _, d := range h.plan.Evict {
+			until = d.Eviction.Until.Sub(zero).Minutes()
+		}
+		if start != c.start || until != c.until {
+			t.Errorf("%s: starts at %v, notice until %v; want %v, %v", c.name, start, until, c.start, c.until)
+		}
+
+		h = newHand(t)
+		h.submit(job{name: "a", gpu: 8, walltime: 60, edit: c.edit})
+		h.expect(0, "start a")
+		h.owner("a", batch.Owner{Started: true, Termination: c.own, Cancel: &c.cancelled})
+		h.bound("a", 0, batch.PodReady, nil)
+		h.at(1)
+		if len(h.plan.Evict) != 1 || h.plan.Evict[0].Eviction.Until.Sub(zero).Minutes() != c.cancelEnds {
+			t.Errorf("%s: cancelled with %s: %+v, want until %v", c.name, c.cancelled, h.plan.Evict, c.cancelEnds)
+		}
+	}
+}

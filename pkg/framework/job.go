@@ -81,6 +81,8 @@ func (Job) Owner(object client.Object) batch.Owner {
 		Needed:    []int{needed(job)},
 		End:       jobEnd(job),
 		Cancel:    cancel(job),
+
+		Termination: terminationOf(&job.Spec.Template.Spec),
 	}
 	if done := doneRanks(job); done != nil {
 		owner.Done = [][]int{done}

@@ -188,6 +188,7 @@ func TestOwnerOfAJob(t *testing.T) {
 		job := waitingJob()
 		test.edit(job)
 		got := framework.Job{}.Owner(job)
+		test.want.Termination = 30 * time.Second // what the API server makes of none
 		if diff := cmp.Diff(test.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", test.name, diff)
 		}
@@ -210,5 +211,19 @@ func TestPausedJobStaysPausedWhenItIsTakenBack(t *testing.T) {
 	framework.Job{}.Restore(job)
 	if *job.Spec.Parallelism != 0 {
 		t.Errorf("it asks for %d pods, and its author wants none", *job.Spec.Parallelism)
+	}
+}
+
+// TestTerminationIsThatOfThePods, of a Job and of a Pod.
+func TestTerminationIsThatOfThePods(t *testing.T) {
+	t.Parallel()
+	job := waitingJob()
+	job.Spec.Template.Spec.TerminationGracePeriodSeconds = new(int64(120))
+	if got := (framework.Job{}).Owner(job).Termination; got != 2*time.Minute {
+		t.Errorf("of a Job: %s, want 2m", got)
+	}
+	pod := &corev1.Pod{Spec: job.Spec.Template.Spec}
+	if got := (framework.Pod{}).Owner(pod).Termination; got != 2*time.Minute {
+		t.Errorf("of a Pod: %s, want 2m", got)
 	}
 }

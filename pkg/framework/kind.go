@@ -6,6 +6,7 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -102,6 +103,14 @@ func cancel(object client.Object) *time.Duration {
 		return nil
 	}
 	return &grace
+}
+
+// terminationOf is what a pod has from being told to end to the kill.
+func terminationOf(spec *corev1.PodSpec) time.Duration {
+	if own := spec.TerminationGracePeriodSeconds; own != nil {
+		return time.Duration(*own) * time.Second
+	}
+	return corev1.DefaultTerminationGracePeriodSeconds * time.Second
 }
 
 // textMax is the longest text that a QueuedWorkload keeps of a time.

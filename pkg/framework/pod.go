@@ -57,7 +57,7 @@ func (Pod) Spec(object client.Object, defaults convert.PodDefaults) v1alpha1.Que
 func (Pod) Owner(object client.Object) batch.Owner {
 	pod := object.(*corev1.Pod)
 	gated := convert.Gated(pod)
-	return batch.Owner{Suspended: gated, Started: !gated, Fixed: !gated, End: podEnd(pod), Cancel: cancel(pod)}
+	return batch.Owner{Suspended: gated, Started: !gated, Fixed: !gated, End: podEnd(pod), Cancel: cancel(pod), Termination: terminationOf(&pod.Spec)}
 }
 
 // podEnd is how a bare pod ended. One that is deleted has ended when that was

@@ -1,7 +1,6 @@
 package planner
 
 import (
-	"maps"
 	"time"
 
 	"github.com/berth-dev/berth/pkg/batch"
@@ -75,6 +74,33 @@ func (p *pass) graceOf(s *batch.Started) time.Duration {
 	return 0
 }
 
+// termination is what the pods of a run have of their own, once they are told to
+// end; 0: not known.
+func termination(s *batch.Started) time.Duration {
+	if s.Owner == nil {
+		return 0
+	}
+	return s.Owner.Termination
+}
+
+// atOnce says whether the owner of a run is suspended with the notice: its pods
+// are told by their termination, or have no time, or are not there.
+func atOnce(s *batch.Started, grace time.Duration) bool {
+	return s.Workload.Checkpoint.Delivery == batch.DeliverTerm || s.Live == 0 || grace <= 0
+}
+
+// goneWithin is how long after its notice a victim is gone at the latest.
+func (p *pass) goneWithin(s *batch.Started) time.Duration {
+	grace, own := p.graceOf(s), termination(s)
+	switch {
+	case own <= 0:
+		return grace
+	case atOnce(s, grace):
+		return own
+	}
+	return grace + own
+}
+
 // pushOut is the eviction of a run whose place another takes.
 func (p *pass) pushOut(s *batch.Started, by *batch.Workload, cause batch.Cause) batch.Eviction {
 	e := p.takenWithGrace(s, batch.Notice{Cause: cause, By: nameOf(by)}, p.graceOf(s))
@@ -90,9 +116,12 @@ func (p *pass) pushOut(s *batch.Started, by *batch.Workload, cause batch.Cause) 
 // by their termination, or have no time or are not there, the owner is suspended
 // with the notice.
 func (p *pass) takenWithGrace(s *batch.Started, n batch.Notice, grace time.Duration) batch.Eviction {
+	if own := termination(s); own > 0 && s.Workload.Checkpoint.Delivery == batch.DeliverTerm {
+		grace = own // they are told at once, and killed then, whatever was granted
+	}
 	n.Time, n.Until = p.now, p.now.Add(grace)
 	e := batch.Eviction{Notice: n}
-	if s.Workload.Checkpoint.Delivery == batch.DeliverTerm || s.Live == 0 || grace <= 0 {
+	if atOnce(s, grace) {
 		e.Stopped = p.now
 	}
 	// A pod that is a workload of its own can't run a second time.
@@ -111,7 +140,9 @@ func (p *pass) outgoing() map[batch.WorkloadID]time.Time {
 			out[s.Workload.ID] = e.Until
 		}
 	}
-	maps.Copy(out, p.evicting)
+	for i := range p.plan.Evict {
+		out[p.plan.Evict[i].ID] = p.plan.Evict[i].Eviction.Until
+	}
 	return out
 }
 

@@ -158,7 +158,7 @@ func (p *pass) lost(s *batch.Started) (cause batch.Cause, by string) {
 // wait for, and it waits again at once.
 func (p *pass) evict(s *batch.Started, e batch.Eviction) {
 	p.plan.Evict = append(p.plan.Evict, batch.EvictDecision{ID: s.Workload.ID, Eviction: e})
-	p.evicting[s.Workload.ID] = e.Until
+	p.evicting[s.Workload.ID] = e.GoneBy(termination(s))
 	if e.Stopped.IsZero() {
 		p.wake(ceil(e.Until))
 	}

@@ -45,7 +45,7 @@ type pass struct {
 	fleet *fleet
 	tree  *quota.Tree // nil: nobody has a quota
 	// evicting are taken back in this very plan: what they hold ends soon.
-	evicting map[batch.WorkloadID]time.Time // until when their grace is
+	evicting map[batch.WorkloadID]time.Time // when they are gone at the latest
 	// drained are the nodes that an admin wants empty; nil: nobody has looked.
 	drained map[batch.NodeName]batch.Taint
 	// leaving are taken back and wait again in this plan: they hold nothing.

@@ -62,7 +62,7 @@ func (p *pass) newVictim(s *batch.Started) (v *victim, free time.Time) {
 	}
 	v = &victim{
 		Started: s, queue: q, standing: standing{tier: q.Tier, priority: w.Priority},
-		grace: seconds(batch.Walltime(p.graceOf(s))), since: w.Allocation.Start,
+		grace: seconds(batch.Walltime(p.goneWithin(s))), since: w.Allocation.Start,
 	}
 	v.weight = p.weightOf(w)
 	v.price = p.priceOf(v)

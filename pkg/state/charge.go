@@ -115,7 +115,11 @@ func (r *record) graceEnd() time.Time {
 	if r.workload == nil || r.workload.Eviction == nil || r.ended() {
 		return batch.AnyMoment()
 	}
-	return later(batch.AnyMoment(), r.workload.Eviction.Until)
+	own := time.Duration(0)
+	if r.owner != nil {
+		own = r.owner.Termination
+	}
+	return later(batch.AnyMoment(), r.workload.Eviction.GoneBy(own))
 }
 
 // livePods are the pods that take something of a node, by UID.
