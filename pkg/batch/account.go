@@ -6,7 +6,7 @@ import "slices"
 type Account struct {
 	Name   AccountName
 	Parent AccountName // the account above it; empty: none
-	Users  []string    // who may name it, as the API server knows them
+	Users  []string    // who may name it, as the API server knows them; ascending
 }
 
 // Accounts are all accounts, by name.
@@ -68,7 +68,7 @@ func (a Accounts) Turn(who Claimant) Turned {
 	if _, circle := a.Line(who.Account); circle {
 		return TurnedCircle
 	}
-	if !slices.Contains(account.Users, who.User) {
+	if _, is := slices.BinarySearch(account.Users, who.User); !is {
 		return TurnedUser
 	}
 	return ""

@@ -2,6 +2,7 @@ package convert
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -16,6 +17,7 @@ func Account(account *v1alpha1.Account) batch.Account {
 	for _, user := range account.Spec.Users {
 		out.Users = append(out.Users, user.Name)
 	}
+	slices.Sort(out.Users)
 	return out
 }
 

@@ -56,6 +56,10 @@ func TestWhatIsSaidOfAccountsIsRead(t *testing.T) {
 	if diff := cmp.Diff([][]batch.AccountName{{"lab", "office"}, {"guests"}}, [][]batch.AccountName{queue.AllowAccounts, queue.DenyAccounts}); diff != "" || queue.Access != nil {
 		t.Errorf("namespaces %v, accounts (-want +got):\n%s", queue.Access, diff)
 	}
+	account := convert.Account(&v1alpha1.Account{Spec: v1alpha1.AccountSpec{Users: []v1alpha1.AccountUser{{Name: "bob"}, {Name: "ann"}}}})
+	if diff := cmp.Diff([]string{"ann", "bob"}, account.Users); diff != "" {
+		t.Errorf("users, ascending (-want +got):\n%s", diff)
+	}
 	door := convert.LocalQueue(&v1alpha1.LocalQueue{Spec: v1alpha1.LocalQueueSpec{AccountName: "lab"}})
 	workload := convert.Workload(&v1alpha1.QueuedWorkload{Spec: v1alpha1.QueuedWorkloadSpec{AccountName: "office", Submitter: "ann"}})
 	if door.Account != "lab" || workload.Account != "office" || workload.Submitter != "ann" {
