@@ -14,6 +14,7 @@
 //	backfill.go   planned starts, round by round until nothing moves
 //	rows.go       like nodes of one slot taken together; naming.go: told apart again
 //	ahead.go      room that has appeared goes to those ahead of newcomers first
+//	stay.go       who stays where he is, as long as nothing has become free
 //	promise.go    placements of promised starts, from the plan before
 //	repair.go     the same after a restart, where it needs a search
 //	fill.go       the earliest start, and an earlier one than the planned
