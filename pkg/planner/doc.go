@@ -5,11 +5,12 @@
 // The stages, each in its file:
 //
 //	lifecycle.go  what runs: ends, evictions, who waits again
-//	order.go      who takes part, and in which order
+//	order.go      who takes part, and in which order; door.go: who is let in
 //	depend.go     what others must have done before; cycle.go: who waits for himself
 //	array.go      as many members of an array as may run
 //	limit.go      how long a run may be, and how long it is when it is shortened
 //	fit.go        nodes that would do; never.go: what can never fit
+//	domain.go     nodes under one domain of a topology
 //	claim.go      a start to find, in one queue or several; who may be planned
 //	backfill.go   planned starts, round by round until nothing moves
 //	rows.go       like nodes of one slot taken together; naming.go: told apart again
@@ -24,6 +25,9 @@
 //	scene.go      what is free when victims are gone; search.go: the cheapest of them
 //	right.go      who may take whose place; victims.go: what that costs
 //	nominate.go   the places that are kept while victims end; eviction.go: their end
-//	verdict.go    why the rest waits; moved.go: what moved a planned start
+//	verdict.go    why the rest waits, and what moved a planned start
 //	plan.go       the stages put together; changes only
+//
+// What the plan before found out, so that most need not be found again: carry.go is what is left of it, again.go the
+// questions with their answers, roll.go those that wait, fleet.go the nodes.
 package planner
