@@ -54,7 +54,7 @@ func (b *board) tryHold(s stay) bool {
 		return false
 	}
 	if !s.bill.Free() {
-		b.ledger.Hold(s.bill, payTime(s.Span))
+		b.ledger.Charge(s.bill, payTime(s.Span)) // there is room: see above
 	}
 	return true
 }
