@@ -21,6 +21,7 @@ type Image struct {
 	Namespaces  []NamespaceImage
 	Nodes       []batch.Node
 	GoneNodes   []batch.NodeName `json:",omitempty"` // deleted, with work on them
+	LostNodes   []batch.NodeName `json:",omitempty"` // those that the last plan knew to be lost
 	Pods        []PodImage
 	Records     []RecordImage
 	Held        []batch.WorkloadID // those with a placement of a planned start
@@ -76,7 +77,11 @@ func (s *State) Image() Image {
 		out.Namespaces = append(out.Namespaces, NamespaceImage{Name: name, Labels: *s.namespaces.rows[name]})
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.nodes)) {
-		if n := s.nodes[name]; n.node != nil {
+		n := s.nodes[name]
+		if n.lost {
+			out.LostNodes = append(out.LostNodes, name)
+		}
+		if n.node != nil {
 			out.Nodes = append(out.Nodes, *n.node)
 		} else if n.gone {
 			out.GoneNodes = append(out.GoneNodes, name)
@@ -171,6 +176,9 @@ func Restore(image Image) *State {
 		if r, ok := s.records[id]; ok {
 			s.held = append(s.held, r)
 		}
+	}
+	for _, name := range image.LostNodes {
+		s.setLost(s.node(name), true)
 	}
 	for _, is := range image.Gone {
 		s.names.remember(is.Name, is.Fate)
