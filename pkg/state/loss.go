@@ -118,6 +118,12 @@ func (s *State) takesAny(r *record) bool {
 	return false
 }
 
+// leftBehind says whether nobody waits for a live pod: it is on a node that is
+// lost, or of an earlier run.
+func (s *State) leftBehind(r *record, p *pod) bool {
+	return p.live() && (s.lost(p.Node) || r.outlived(p))
+}
+
 // outlived says whether a pod is of an earlier run than the one that its
 // workload is in, or waits for.
 func (r *record) outlived(p *pod) bool {

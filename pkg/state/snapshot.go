@@ -88,7 +88,7 @@ func (s *State) asStarted(r *record) *batch.Started {
 		case p.ghost:
 			st.Gone = later(st.Gone, p.GoneBy)
 			continue
-		case p.live() && (s.lost(p.Node) || r.outlived(p)):
+		case s.leftBehind(r, p):
 			continue
 		case p.live():
 			st.Live++
