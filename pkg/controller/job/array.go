@@ -35,7 +35,7 @@ func (r *Reconciler) array(ctx context.Context, job *batchv1.Job) (ctrl.Result, 
 		r.stalls.forget(key)
 	case cancelled:
 		r.stalls.forget(key)
-		return r.cancelArray(ctx, job, suspended)
+		return ctrl.Result{}, r.cancelArray(ctx, job, suspended)
 	case !suspended:
 		return ctrl.Result{RequeueAfter: r.watchMembers(job)}, nil
 	case framework.Suspended(job) && job.Status.Active == 0:

@@ -4,13 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/berth-dev/berth/apis/berth/v1alpha1"
@@ -20,40 +18,35 @@ import (
 	"github.com/berth-dev/berth/pkg/metrics"
 )
 
-// cancelEvery is how often a cancelled array is looked at whose members end: the
-// Job controller makes their indexes anew, and those are cancelled too.
-const cancelEvery = 2 * time.Second
-
-// cancelArray ends an array as its user wants it: each member hears of it as a
-// workload of its own would, with its notice and its time. The Job is suspended
-// when none runs any more, which takes those away that only wait; sooner it
-// would end all of them at once.
-func (r *Reconciler) cancelArray(ctx context.Context, job *batchv1.Job, suspended bool) (ctrl.Result, error) {
+// cancelArray ends an array as its user wants it. Each member hears of it as a
+// workload of its own would, with its notice and its time. Those that run leave
+// their Job, so that this can be suspended at once: that takes those away that
+// wait, and no index is made again.
+func (r *Reconciler) cancelArray(ctx context.Context, job *batchv1.Job, suspended bool) error {
 	if suspended {
-		return ctrl.Result{}, nil
+		return nil
 	}
 	pods := &corev1.PodList{}
 	mine := client.MatchingLabels{batchv1.ControllerUidLabel: string(job.UID)}
 	if err := r.Client.List(ctx, pods, client.InNamespace(job.Namespace), mine); err != nil {
-		return ctrl.Result{}, fmt.Errorf("list the members of Job %s/%s: %w", job.Namespace, job.Name, err)
+		return fmt.Errorf("list the members of Job %s/%s: %w", job.Namespace, job.Name, err)
 	}
-	running := 0
 	for i := range pods.Items {
 		pod := &pods.Items[i]
 		if !metav1.IsControlledBy(pod, job) || convert.Pod(pod).Terminal() {
 			continue
 		}
-		if !convert.Gated(pod) {
-			running++
-		}
 		if err := r.cancelMember(ctx, pod, job.Annotations[v1alpha1.CancelAnnotation]); err != nil {
-			return ctrl.Result{}, err
+			return err
+		}
+		if convert.Gated(pod) {
+			continue
+		}
+		if err := queued.LeaveJob(ctx, r.Client, r.Metrics, pod); err != nil {
+			return err
 		}
 	}
-	if running > 0 {
-		return ctrl.Result{RequeueAfter: cancelEvery}, nil
-	}
-	return ctrl.Result{}, r.change(ctx, job, "cancel array", func(job *batchv1.Job) { framework.Job{}.Stop(job) })
+	return r.change(ctx, job, "cancel array", func(job *batchv1.Job) { framework.Job{}.Stop(job) })
 }
 
 // cancelMember passes its Job's cancel on to a member.

@@ -21,6 +21,7 @@ import (
 	"github.com/berth-dev/berth/pkg/batch"
 	"github.com/berth-dev/berth/pkg/controller/queued"
 	"github.com/berth-dev/berth/pkg/convert"
+	"github.com/berth-dev/berth/pkg/framework"
 	"github.com/berth-dev/berth/pkg/metrics"
 )
 
@@ -127,9 +128,15 @@ func (r *Reconciler) timeout(ctx context.Context) (time.Duration, error) {
 	return read.NodeTimeoutOf(), err
 }
 
+// runsWith says whether a Job runs, and a pod is of that run.
+func runsWith(job *batchv1.Job, pod *corev1.Pod) bool {
+	owner := framework.Job{}.Owner(job)
+	return (job.Spec.Suspend == nil || !*job.Spec.Suspend) && convert.Pod(pod).Run > owner.Run
+}
+
 // release takes a pod that should be gone by now out of its Job, or says after
-// how long to look again. A Job that runs keeps its pods: it would take the loss
-// of one for its own failure, and is going to be suspended.
+// how long to look again. A Job that runs keeps the pods of that run: it would take
+// the loss of one for its own failure, and is going to be suspended.
 func (r *Reconciler) release(ctx context.Context, pod *corev1.Pod, node string) (after time.Duration, err error) {
 	if !leftBehind(pod) {
 		return 0, nil
@@ -144,7 +151,7 @@ func (r *Reconciler) release(ctx context.Context, pod *corev1.Pod, node string) 
 		return 0, nil // nobody waits for it
 	case err != nil:
 		return 0, fmt.Errorf("read the Job of pod %s/%s: %w", pod.Namespace, pod.Name, err)
-	case job.DeletionTimestamp == nil && (job.Spec.Suspend == nil || !*job.Spec.Suspend):
+	case job.DeletionTimestamp == nil && runsWith(job, pod):
 		return again, nil
 	}
 	if err := queued.LeaveJob(ctx, r.Client, r.Metrics, pod, v1alpha1.WorkloadLabel, v1alpha1.QueueLabel); err != nil {

@@ -50,6 +50,7 @@ func stranded() *scene {
 		pod: &corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{
 				Namespace: "lab", Name: "train-0", UID: "p-1", DeletionTimestamp: new(ago(time.Second)), Finalizers: []string{"test/kept"},
+				Annotations: map[string]string{v1alpha1.RestartCountAnnotation: "1"},
 				Labels: map[string]string{
 					v1alpha1.WorkloadLabel: convert.WorkloadName(convert.KindJob, "train", "u-1"), batchv1.ControllerUidLabel: "u-1", "mine": "stays",
 				},
@@ -74,7 +75,12 @@ func TestWhatIsLeftOnALostNodeLeavesItsJob(t *testing.T) {
 			s.job.Spec.Suspend = new(false)
 			s.job.DeletionTimestamp, s.job.Finalizers = new(ago(time.Minute)), []string{"foregroundDeletion"}
 		}, true, 0},
-		{"its Job runs: it is suspended first", func(s *scene) { s.job.Spec.Suspend = new(false) }, false, again},
+		{"its Job runs: it is suspended first", func(s *scene) {
+			s.job.Spec.Suspend, s.job.Annotations = new(false), map[string]string{v1alpha1.RestoreAnnotation: `{"run":1}`}
+		}, false, again},
+		{"its Job runs again, without it", func(s *scene) {
+			s.job.Spec.Suspend, s.job.Annotations = new(false), map[string]string{v1alpha1.RestoreAnnotation: `{"run":2}`}
+		}, true, 0},
 		{"the node is ready", func(s *scene) { s.node.Status.Conditions[0].Status = corev1.ConditionTrue }, false, 0},
 		{"the node may come back", func(s *scene) { s.node.Status.Conditions[0].LastTransitionTime = ago(50 * time.Second) }, false, 10 * time.Second},
 		{"the policy gives it more time", func(s *scene) {
