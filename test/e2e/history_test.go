@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strconv"
 	"sync"
@@ -14,11 +13,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
-	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/berth-dev/berth/apis/berth/v1alpha1"
+	"github.com/berth-dev/berth/test/look"
 )
 
 // podLife is what was seen of one pod, with the times at which it was seen:
@@ -57,38 +55,16 @@ type history struct {
 
 // watchAll begins to watch and returns when it has seen what is there.
 func watchAll(ctx context.Context, config *rest.Config, scheme *runtime.Scheme) (*history, error) {
-	watched, err := cache.New(config, cache.Options{Scheme: scheme})
-	if err != nil {
-		return nil, err
-	}
-	h := &history{cache: watched, pods: map[types.UID]*podLife{}}
-	pods, err := watched.GetInformer(ctx, &corev1.Pod{}, cache.BlockUntilSynced(false))
-	if err != nil {
-		return nil, err
-	}
-	_, err = pods.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
-		AddFunc:    func(object any) { h.see(object.(*corev1.Pod), time.Now()) },
-		UpdateFunc: func(_, object any) { h.see(object.(*corev1.Pod), time.Now()) },
-		DeleteFunc: func(object any) {
-			if unknown, lost := object.(toolscache.DeletedFinalStateUnknown); lost {
-				object = unknown.Obj
-			}
-			h.miss(object.(*corev1.Pod), time.Now())
-		},
-	})
-	if err != nil {
-		return nil, err
-	}
-	for _, kind := range []client.Object{&corev1.Node{}, &v1alpha1.QueuedWorkload{}} {
-		if _, err := watched.GetInformer(ctx, kind, cache.BlockUntilSynced(false)); err != nil {
-			return nil, err
+	h := &history{pods: map[types.UID]*podLife{}}
+	var err error
+	h.cache, err = look.Pods(ctx, config, scheme, func(pod *corev1.Pod, gone bool) {
+		if gone {
+			h.miss(pod, time.Now())
+		} else {
+			h.see(pod, time.Now())
 		}
-	}
-	go watched.Start(ctx) //nolint:errcheck // it ends with the context
-	if !watched.WaitForCacheSync(ctx) {
-		return nil, fmt.Errorf("watch the cluster: %w", context.Cause(ctx))
-	}
-	return h, nil
+	}, &corev1.Node{}, &v1alpha1.QueuedWorkload{})
+	return h, err
 }
 
 func (h *history) see(pod *corev1.Pod, now time.Time) {

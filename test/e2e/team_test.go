@@ -3,8 +3,6 @@ package e2e
 import (
 	"context"
 	"fmt"
-	"regexp"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -19,6 +17,7 @@ import (
 	"github.com/berth-dev/berth/apis/berth/v1alpha1"
 	"github.com/berth-dev/berth/pkg/sandbox"
 	"github.com/berth-dev/berth/pkg/sandbox/simulate"
+	"github.com/berth-dev/berth/test/look"
 )
 
 const (
@@ -33,7 +32,6 @@ const (
 	// all is well, and none measures by them (that is what mustTake is for).
 	soon     = 30 * time.Second
 	patience = 2 * time.Minute
-	poll     = 50 * time.Millisecond
 )
 
 var teams atomic.Int32
@@ -97,7 +95,7 @@ func newTeam(t *testing.T, options ...option) *team {
 		o(s)
 	}
 	if s.name == "" {
-		s.name = fmt.Sprintf("%s-%d", slug(t.Name()), teams.Add(1))
+		s.name = fmt.Sprintf("%s-%d", look.Slug(t.Name()), teams.Add(1))
 	}
 	team := &team{cluster: shared, t: t, name: s.name}
 	t.Cleanup(team.leave)
@@ -128,14 +126,6 @@ func (t *team) addNodes(group sandbox.NodeGroup) []string {
 		t.nodes = append(t.nodes, group.NodeName(k))
 	}
 	return t.nodes[first:]
-}
-
-var notInNames = regexp.MustCompile(`[^a-z0-9]+`)
-
-// slug is a test's name as part of the name of a namespace.
-func slug(name string) string {
-	text := strings.Trim(notInNames.ReplaceAllString(strings.ToLower(strings.TrimPrefix(name, "Test")), "-"), "-")
-	return strings.Trim(text[:min(len(text), 40)], "-")
 }
 
 // makeQueue makes a ClusterQueue on the team's nodes.
@@ -223,28 +213,14 @@ func (t *team) as(user string) client.Client {
 }
 
 // eventually waits for something to be so; the text is what it looks like now.
-func (t *team) eventually(within time.Duration, what string, look func() (saw string, ok bool)) {
+func (t *team) eventually(within time.Duration, what string, see func() (saw string, ok bool)) {
 	t.t.Helper()
-	eventually(t.t, within, what, look)
+	eventually(t.t, within, what, see)
 }
 
-func eventually(t *testing.T, within time.Duration, what string, look func() (saw string, ok bool)) {
+func eventually(t *testing.T, within time.Duration, what string, see func() (saw string, ok bool)) {
 	t.Helper()
-	begin := time.Now()
-	for {
-		saw, ok := look()
-		if ok {
-			return
-		}
-		if time.Since(begin) > within {
-			t.Fatalf("%s: not within %s; what was seen last: %s", what, within, saw)
-		}
-		select {
-		case <-t.Context().Done():
-			t.Fatalf("%s: the test ended", what)
-		case <-time.After(poll):
-		}
-	}
+	look.Eventually(t, within, what, see)
 }
 
 // leave checks what the inspector has found, tells what is there if the test
@@ -295,17 +271,4 @@ func (t *team) tell() {
 }
 
 // describe is a workload in some lines.
-func describe(qw *v1alpha1.QueuedWorkload) string {
-	if qw == nil {
-		return "no workload"
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "workload %s", qw.Name)
-	if s := qw.Status.Summary; s != nil {
-		fmt.Fprintf(&b, ": %s %s %s", s.State, s.Reason, s.Start)
-	}
-	for _, c := range qw.Status.Conditions {
-		fmt.Fprintf(&b, "\n  %s=%s %s: %s", c.Type, c.Status, c.Reason, c.Message)
-	}
-	return b.String()
-}
+func describe(qw *v1alpha1.QueuedWorkload) string { return look.Workload(qw) }

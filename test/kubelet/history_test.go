@@ -4,7 +4,6 @@ package kubelet
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -14,10 +13,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
-	toolscache "k8s.io/client-go/tools/cache"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 
 	"github.com/berth-dev/berth/apis/berth/v1alpha1"
+	"github.com/berth-dev/berth/test/look"
 )
 
 // podLife is a pod as the API server last told of it, and when things were seen
@@ -36,33 +34,15 @@ type history struct {
 }
 
 func watchPods(ctx context.Context, config *rest.Config, scheme *runtime.Scheme) (*history, error) {
-	watched, err := cache.New(config, cache.Options{Scheme: scheme})
-	if err != nil {
-		return nil, err
-	}
 	h := &history{pods: map[types.UID]*podLife{}}
-	pods, err := watched.GetInformer(ctx, &corev1.Pod{}, cache.BlockUntilSynced(false))
-	if err != nil {
-		return nil, err
-	}
-	_, err = pods.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
-		AddFunc:    func(object any) { h.see(object.(*corev1.Pod), time.Time{}) },
-		UpdateFunc: func(_, object any) { h.see(object.(*corev1.Pod), time.Time{}) },
-		DeleteFunc: func(object any) {
-			if unknown, lost := object.(toolscache.DeletedFinalStateUnknown); lost {
-				object = unknown.Obj
-			}
-			h.see(object.(*corev1.Pod), time.Now())
-		},
+	_, err := look.Pods(ctx, config, scheme, func(pod *corev1.Pod, gone bool) {
+		if gone {
+			h.see(pod, time.Now())
+		} else {
+			h.see(pod, time.Time{})
+		}
 	})
-	if err != nil {
-		return nil, err
-	}
-	go watched.Start(ctx) //nolint:errcheck // it ends with the context
-	if !watched.WaitForCacheSync(ctx) {
-		return nil, fmt.Errorf("watch the pods: %w", context.Cause(ctx))
-	}
-	return h, nil
+	return h, err
 }
 
 func (h *history) see(pod *corev1.Pod, gone time.Time) {

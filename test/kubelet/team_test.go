@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"regexp"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -21,6 +20,7 @@ import (
 	"github.com/berth-dev/berth/apis/berth/v1alpha1"
 	"github.com/berth-dev/berth/test/kubelet/evidence"
 	"github.com/berth-dev/berth/test/kubelet/node"
+	"github.com/berth-dev/berth/test/look"
 )
 
 const (
@@ -31,7 +31,6 @@ const (
 
 	// patience is for what has no bound of its own.
 	patience = 60 * time.Second
-	poll     = 50 * time.Millisecond
 
 	// clock is how times are written.
 	clock = "15:04:05.000"
@@ -85,7 +84,7 @@ func newTeamWithNodes(t *testing.T, n int) *team {
 
 func newTeamOn(t *testing.T, nodes []*node.Node, label string, resource corev1.ResourceName) *team {
 	t.Helper()
-	team := &team{cluster: shared, t: t, name: fmt.Sprintf("%s-%d", slug(t.Name()), teams.Add(1)), nodes: nodes, resource: resource}
+	team := &team{cluster: shared, t: t, name: fmt.Sprintf("%s-%d", look.Slug(t.Name()), teams.Add(1)), nodes: nodes, resource: resource}
 	if team.resource == "" {
 		team.resource = corev1.ResourceName("gpu.test/" + team.name)
 	}
@@ -131,14 +130,6 @@ func (t *team) letPodsAcknowledge() {
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "acknowledge"},
 		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: t.name, Name: "default"}},
 	})
-}
-
-var notInNames = regexp.MustCompile(`[^a-z0-9]+`)
-
-// slug is a test's name as part of the name of a namespace.
-func slug(name string) string {
-	text := strings.Trim(notInNames.ReplaceAllString(strings.ToLower(strings.TrimPrefix(name, "Test")), "-"), "-")
-	return strings.Trim(text[max(0, len(text)-40):], "-")
 }
 
 func (t *team) create(object client.Object) {
@@ -217,40 +208,10 @@ func (t *team) tell() {
 }
 
 // describe is a workload in some lines.
-func describe(qw *v1alpha1.QueuedWorkload) string {
-	if qw == nil {
-		return "no workload"
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "workload %s", qw.Name)
-	if s := qw.Status.Summary; s != nil {
-		fmt.Fprintf(&b, ": %s %s %s", s.State, s.Reason, s.Start)
-	}
-	for _, c := range qw.Status.Conditions {
-		fmt.Fprintf(&b, "\n  %s=%s %s: %s", c.Type, c.Status, c.Reason, c.Message)
-	}
-	for _, run := range qw.Status.Runs {
-		fmt.Fprintf(&b, "\n  run %+v", run)
-	}
-	return b.String()
-}
+func describe(qw *v1alpha1.QueuedWorkload) string { return look.Workload(qw) }
 
 // eventually waits for something to be so; the text is what it looks like now.
-func eventually(t *testing.T, within time.Duration, what string, look func() (saw string, ok bool)) {
+func eventually(t *testing.T, within time.Duration, what string, see func() (saw string, ok bool)) {
 	t.Helper()
-	begin := time.Now()
-	for {
-		saw, ok := look()
-		if ok {
-			return
-		}
-		if time.Since(begin) > within {
-			t.Fatalf("%s: not within %s; what was seen last: %s", what, within, saw)
-		}
-		select {
-		case <-t.Context().Done():
-			t.Fatalf("%s: the test ended", what)
-		case <-time.After(poll):
-		}
-	}
+	look.Eventually(t, within, what, see)
 }
