@@ -45,13 +45,17 @@ func (f *File) NotLive() []string {
 // live says whether a job is one that is played live.
 func (j *Job) live() bool {
 	w := &j.Workload
-	if len(w.PodSets) != 1 || j.Saves != nil || j.CancelAt > 0 {
+	if len(w.PodSets) != 1 || j.Saves != nil || j.CancelAt > 0 || w.Array != nil || w.NoRequeue || w.Namespace != "default" {
 		return false
 	}
 	set := &w.PodSets[0]
-	simple := set.MinCount == 0 && len(set.Selector.Labels)+len(set.Selector.AnyOf)+len(set.Tolerations) == 0 && set.Domain == ""
-	free := !w.Held && w.Begin.IsZero() && w.EndBefore.IsZero() && len(w.After) == 0 && w.TimeMin == 0 && w.JobName == "" && w.Account == ""
-	return simple && free && w.Array == nil && (w.Exclusive == "" || w.Exclusive == batch.ExclusiveNone) && !w.NoRequeue && w.Namespace == "default"
+	anywhere := set.MinCount == 0 && len(set.Selector.Labels)+len(set.Selector.AnyOf)+len(set.Tolerations) == 0 && set.Domain == ""
+	return anywhere && w.Exclusive != batch.ExclusiveWorkload && free(w)
+}
+
+// free says whether a workload waits for nothing but its turn.
+func free(w *batch.Workload) bool {
+	return !w.Held && w.Begin.IsZero() && w.EndBefore.IsZero() && len(w.After) == 0 && w.TimeMin == 0 && w.JobName == "" && w.Account == ""
 }
 
 // notLive is what of an expectation nobody looks at live; empty: nothing.
