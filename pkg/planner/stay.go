@@ -34,15 +34,11 @@ func (p *pass) stay() (planned []*contender, stayed bool) {
 			continue
 		}
 		planned = append(planned, c)
-		switch {
-		case c.promise == 0:
-			if c.isNew() && !p.ahead {
-				p.earliest(c, seating{floors: floors, from: p.from})
-			}
-		case !p.staysAt(c):
+		here, ok := p.remain(c, floors)
+		if !ok {
 			return nil, false
-		case c.kept.record == c:
-			c.settle(c.kept.option, c.kept.place)
+		}
+		if here {
 			held++
 		}
 		if p.spends(c, asBefore, true) {
@@ -50,6 +46,24 @@ func (p *pass) stay() (planned []*contender, stayed bool) {
 		}
 	}
 	return planned, held == b.held
+}
+
+// remain leaves a contender where it is, or places a newcomer. here says that its
+// place is held on this record; ok, that it may stay.
+func (p *pass) remain(c *contender, floors floors) (here, ok bool) {
+	switch {
+	case c.promise == 0:
+		if c.isNew() && !p.ahead {
+			p.earliest(c, seating{floors: floors, from: p.from})
+		}
+		return false, true
+	case !p.staysAt(c):
+		return false, false
+	case c.kept.record == c:
+		c.settle(c.kept.option, c.kept.place)
+		return true, true
+	}
+	return false, true
 }
 
 // anyNewAhead says whether a newcomer comes before somebody with a promise: it

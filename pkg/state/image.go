@@ -127,42 +127,12 @@ func rowsOf[K ~string, V any](rows map[K]*V) []V {
 func Restore(image Image) *State {
 	s := New()
 	s.policy = image.Policy
-	for _, q := range image.Queues {
-		s.queues.set(q.Name, q)
-	}
-	for _, c := range image.Cohorts {
-		s.cohorts.set(c.Name, c)
-	}
-	for _, a := range image.Accounts {
-		s.accounts.set(a.Name, a)
-	}
-	for _, q := range image.LocalQueues {
-		s.localQueues.set(q.Name, q)
-	}
-	for _, f := range image.Flavors {
-		s.flavors.set(f.Name, f)
-	}
-	for _, t := range image.Topologies {
-		s.topologies.set(t.Name, t)
-	}
-	for _, n := range image.Namespaces {
-		s.namespaces.set(n.Name, n.Labels)
-	}
+	s.restoreTables(&image)
 	for _, n := range image.Nodes {
 		s.observeNode(n)
 	}
 	for _, is := range image.Records {
-		r := s.record(is.ID)
-		r.workload, r.owner, r.before, r.held = is.Workload, is.Owner, is.Before, is.Held
-		r.trusted, r.refused, r.stray = is.Trusted, is.Refused, is.Stray
-		if r.workload != nil {
-			r.shape = batch.Shape(r.workload.PodSets)
-			s.names.add(r)
-		}
-		if r.stray {
-			s.strays++
-		}
-		s.touch(r)
+		s.restoreRecord(is)
 	}
 	for _, is := range image.Pods {
 		s.restorePod(is)
@@ -189,6 +159,45 @@ func Restore(image Image) *State {
 	s.settle()
 	s.loose = !image.Settled
 	return s
+}
+
+// restoreTables restores what is configured rather than scheduled.
+func (s *State) restoreTables(image *Image) {
+	for _, q := range image.Queues {
+		s.queues.set(q.Name, q)
+	}
+	for _, c := range image.Cohorts {
+		s.cohorts.set(c.Name, c)
+	}
+	for _, a := range image.Accounts {
+		s.accounts.set(a.Name, a)
+	}
+	for _, q := range image.LocalQueues {
+		s.localQueues.set(q.Name, q)
+	}
+	for _, f := range image.Flavors {
+		s.flavors.set(f.Name, f)
+	}
+	for _, t := range image.Topologies {
+		s.topologies.set(t.Name, t)
+	}
+	for _, n := range image.Namespaces {
+		s.namespaces.set(n.Name, n.Labels)
+	}
+}
+
+func (s *State) restoreRecord(is RecordImage) {
+	r := s.record(is.ID)
+	r.workload, r.owner, r.before, r.held = is.Workload, is.Owner, is.Before, is.Held
+	r.trusted, r.refused, r.stray = is.Trusted, is.Refused, is.Stray
+	if r.workload != nil {
+		r.shape = batch.Shape(r.workload.PodSets)
+		s.names.add(r)
+	}
+	if r.stray {
+		s.strays++
+	}
+	s.touch(r)
 }
 
 func (s *State) restorePod(is PodImage) {
