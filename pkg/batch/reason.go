@@ -157,13 +157,18 @@ func (v Verdict) SameAnswer(other Verdict) bool {
 	return v.Facts.sameCause(other.Facts)
 }
 
+// sameNames says whether two facts are about the same.
+func (f Facts) sameNames(other Facts) bool {
+	return f.Queue == other.Queue && f.Flavor == other.Flavor && f.Bound == other.Bound && f.Text == other.Text && f.Selector == other.Selector &&
+		f.Account == other.Account && f.Level == other.Level && f.User == other.User
+}
+
 // sameCause says whether two facts, judged at whatever times, are the same.
 func (f Facts) sameCause(other Facts) bool {
-	return f.Queue == other.Queue && f.Flavor == other.Flavor &&
+	return f.sameNames(other) &&
 		f.FreeNow == other.FreeNow && f.FreeNodes == other.FreeNodes &&
-		f.Resource == other.Resource && f.Need == other.Need && f.Limit == other.Limit && f.Bound == other.Bound &&
+		f.Resource == other.Resource && f.Need == other.Need && f.Limit == other.Limit &&
 		f.Walltime == other.Walltime && f.WalltimeMax == other.WalltimeMax &&
-		f.Until.Equal(other.Until) && f.Text == other.Text && f.Selector == other.Selector &&
-		f.Account == other.Account && f.Level == other.Level && f.User == other.User &&
+		f.Until.Equal(other.Until) &&
 		slices.EqualFunc(f.Asked, other.Asked, func(a, b Ask) bool { return a.Pods == b.Pods && a.Least == b.Least && a.Requests.Equal(b.Requests) })
 }

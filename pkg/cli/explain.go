@@ -95,7 +95,7 @@ func explainJob(ctx context.Context, in explainInput) error {
 // whyNoPlan says why nothing could be planned, and what would help.
 func whyNoPlan(err error) error {
 	const above = "what stands above is what Berth last wrote of the job"
-	if forbidden := (*live.MayNotList)(nil); errors.As(err, &forbidden) {
+	if forbidden := (*live.MayNotListError)(nil); errors.As(err, &forbidden) {
 		return fmt.Errorf("%w\nexplain plans on a copy of the cluster; without these rights it can't, and %s.\n"+
 			"An admin grants them: kubectl create clusterrolebinding NAME --clusterrole=%s --user=YOU", err, above, explainerRole)
 	}

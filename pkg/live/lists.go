@@ -18,7 +18,7 @@ import (
 // Lists hands on all that exists now, once, as the events that an Intake would
 // make of it: for those who ask what the controller would plan, and watch
 // nothing. The error names the kind that could not be listed; of kinds that may
-// not be, all of them (MayNotList).
+// not be, all of them (MayNotListError).
 func Lists(ctx context.Context, reader client.Reader, wall clock.PassiveClock, observe func(batch.Event)) error {
 	i := NewIntake(nil, wall, observe)
 	observe(batch.PolicyObserved{Policy: batch.DefaultPolicy()})
@@ -74,16 +74,16 @@ func Lists(ctx context.Context, reader client.Reader, wall clock.PassiveClock, o
 	}
 	i.missNodes()
 	if len(forbidden) > 0 {
-		return &MayNotList{Kinds: forbidden}
+		return &MayNotListError{Kinds: forbidden}
 	}
 	return nil
 }
 
-// MayNotList says which kinds somebody may not list in all namespaces.
-type MayNotList struct{ Kinds []string }
+// MayNotListError says which kinds somebody may not list in all namespaces.
+type MayNotListError struct{ Kinds []string }
 
 // Error implements error.
-func (e *MayNotList) Error() string {
+func (e *MayNotListError) Error() string {
 	return "you may not list, in the whole cluster: " + strings.Join(e.Kinds, ", ")
 }
 

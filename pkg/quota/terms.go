@@ -1,11 +1,6 @@
 package quota
 
-import (
-	"encoding/binary"
-	"hash/fnv"
-
-	"github.com/berth-dev/berth/pkg/batch"
-)
+import "github.com/berth-dev/berth/pkg/batch"
 
 // Terms are, for each queue, a number for all that is set in the tree that it
 // is in: who is in it, below whom, with which quotas. It changes when somebody
@@ -27,41 +22,55 @@ func (t *Tree) Terms() map[batch.QueueName]uint64 {
 }
 
 func (t *Tree) termsOf(root int) uint64 {
-	sum := fnv.New64a()
-	var word [8]byte
-	number := func(n int64) {
-		binary.LittleEndian.PutUint64(word[:], uint64(n))
-		_, _ = sum.Write(word[:]) // a hash takes everything
-	}
-	text := func(s string) {
-		number(int64(len(s)))
-		_, _ = sum.Write([]byte(s)) // a hash takes everything
-	}
-	limit := func(l batch.Limit) {
-		if number(0); l.Bounded {
-			number(1)
-			number(int64(l.Amount))
-		}
-	}
+	sum := hash(hashBasis)
 	for i := range t.nodes {
 		n := &t.nodes[i]
 		if t.root(i) != root {
 			continue
 		}
-		text(string(n.queue))
-		text(string(n.cohort))
+		sum.text(string(n.queue))
+		sum.text(string(n.cohort))
 		if n.parent >= 0 {
-			text(string(t.nodes[n.parent].cohort))
+			sum.text(string(t.nodes[n.parent].cohort))
 		}
 		for k := range n.shares {
 			if s := &n.shares[k]; s.set {
-				text(string(t.cells[k].Flavor))
-				text(string(t.cells[k].Resource))
-				number(int64(s.quota.Nominal))
-				limit(s.quota.Borrow)
-				limit(s.quota.Lend)
+				sum.text(string(t.cells[k].Flavor))
+				sum.text(string(t.cells[k].Resource))
+				sum.number(uint64(s.quota.Nominal))
+				sum.limit(s.quota.Borrow)
+				sum.limit(s.quota.Lend)
 			}
 		}
 	}
-	return max(1, sum.Sum64())
+	return max(1, uint64(sum))
+}
+
+// hash is an FNV-1a of 64 bits.
+type hash uint64
+
+const (
+	hashBasis = 14695981039346656037
+	hashPrime = 1099511628211
+)
+
+func (h *hash) text(s string) {
+	h.number(uint64(len(s)))
+	for i := range len(s) {
+		*h = (*h ^ hash(s[i])) * hashPrime
+	}
+}
+
+func (h *hash) number(n uint64) {
+	for range 8 {
+		*h = (*h ^ hash(n&0xff)) * hashPrime
+		n >>= 8
+	}
+}
+
+func (h *hash) limit(l batch.Limit) {
+	if l.Bounded {
+		h.number(uint64(l.Amount))
+	}
+	h.text(map[bool]string{true: "bounded"}[l.Bounded])
 }

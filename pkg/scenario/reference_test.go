@@ -47,8 +47,8 @@ func TestTheReferenceHasEachField(t *testing.T) {
 		{"Expectation", reflect.TypeFor[v1alpha1.Expectation](), "spec.expect[]."},
 	} {
 		told := sections[section.heading]
-		for i := range section.of.NumField() {
-			name, _, _ := strings.Cut(section.of.Field(i).Tag.Get("json"), ",")
+		for field := range section.of.Fields() {
+			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 			words, is := told[name]
 			delete(told, name)
 			if _, refused := absent[section.path+name]; !is || refused != strings.Contains(words, "**refused**") {
