@@ -104,6 +104,15 @@ type charge struct {
 // always is a time that no story reaches.
 const always = time.Duration(math.MaxInt64)
 
+// undecided refuses a file, if nothing else is wrong with it, in which rules would
+// decide that this version does not have.
+func (l *loader) undecided(spec *v1alpha1.ScenarioSpec) {
+	if len(l.list) == 0 {
+		l.fairShare(spec)
+		l.packing()
+	}
+}
+
 // fairShare refuses a file in which fair share would decide: work of an account
 // is, or may be, let in at some time of the story, and the policy of that time
 // does not give fair share the weight 0. Once it is built it has a weight by

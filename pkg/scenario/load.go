@@ -271,10 +271,7 @@ func (l *loader) convert(scenario *v1alpha1.Scenario) {
 		l.wrong("spec", "has no jobs and no trace: nothing would happen")
 	}
 	l.events(spec.Events)
-	if len(l.list) == 0 {
-		l.fairShare(spec)
-		l.packing()
-	}
+	l.undecided(spec)
 	for i := range spec.Expect {
 		l.expectation(&l.out.Expect[i], &spec.Expect[i])
 	}

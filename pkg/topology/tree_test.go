@@ -35,8 +35,10 @@ func TestDomainsAreKnownByTheirPath(t *testing.T) {
 	}{
 		{"block", []topology.Domain{{Path: []string{"b1"}, Nodes: []int32{1, 2, 3, 5, 6}}, {Path: []string{"b2"}, Nodes: []int32{0}}}, true},
 		{"rack", []topology.Domain{
-			{Path: []string{"b1", ""}, Nodes: []int32{6}}, {Path: []string{"b1", "r1"}, Nodes: []int32{2}},
-			{Path: []string{"b1", "r2"}, Nodes: []int32{1, 3}}, {Path: []string{"b2", "r1"}, Nodes: []int32{0}},
+			{Path: []string{"b1", ""}, Nodes: []int32{6}},
+			{Path: []string{"b1", "r1"}, Nodes: []int32{2}},
+			{Path: []string{"b1", "r2"}, Nodes: []int32{1, 3}},
+			{Path: []string{"b2", "r1"}, Nodes: []int32{0}},
 		}, true},
 		{"row", nil, false},
 	} {
