@@ -73,8 +73,11 @@ func toldLate(p *corev1.Pod) {
 	for _, containers := range [][]corev1.Container{p.Spec.Containers, p.Spec.InitContainers} {
 		for i := range containers {
 			for _, v := range [][2]string{
-				{"BERTH_QUEUE", "cluster-queue"}, {"BERTH_WALLTIME_SECONDS", "walltime-seconds"}, {"BERTH_DEADLINE", "deadline"},
-				{"BERTH_RESTART_COUNT", "restart-count"}, {"BERTH_LAST_EVICTION", "last-eviction"},
+				{"BERTH_QUEUE", "cluster-queue"},
+				{"BERTH_WALLTIME_SECONDS", "walltime-seconds"},
+				{"BERTH_DEADLINE", "deadline"},
+				{"BERTH_RESTART_COUNT", "restart-count"},
+				{"BERTH_LAST_EVICTION", "last-eviction"},
 			} {
 				if slices.ContainsFunc(containers[i].Env, func(e corev1.EnvVar) bool { return e.Name == v[0] }) {
 					continue

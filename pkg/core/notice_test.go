@@ -307,8 +307,10 @@ func TestAnEndInTheGraceSaysThatItWasTold(t *testing.T) {
 		end  batch.End
 		want string
 	}{
-		{batch.End{State: batch.Completed, Message: "all pods succeeded"},
-			"it ended in its grace, 20s after its notice (preempted by ns/b), and counts as its pods ended; all pods succeeded"},
+		{
+			batch.End{State: batch.Completed, Message: "all pods succeeded"},
+			"it ended in its grace, 20s after its notice (preempted by ns/b), and counts as its pods ended; all pods succeeded",
+		},
 		{batch.End{State: batch.Failed}, "it ended in its grace, 20s after its notice (preempted by ns/b), and counts as its pods ended"},
 		{batch.End{State: batch.Timeout, Message: "deadline"}, "deadline"},
 		{batch.End{State: batch.Cancelled, Message: "the Job was deleted"}, "the Job was deleted"},

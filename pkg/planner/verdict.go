@@ -314,16 +314,7 @@ func (v *verdicts) movedBy(c *contender, at place) string {
 }
 
 func (v *verdicts) mover(c *contender, at place) string {
-	if c.fell {
-		return "its place, which can't be kept for it any more"
-	}
-	if by := v.p.ousted[c.workload().ID]; by != nil {
-		return "a place that is made for " + nameOf(by)
-	}
-	if by := v.lostNode(c); by != "" {
-		return by
-	}
-	if by := v.overrun(c); by != "" {
+	if by := v.loss(c); by != "" {
 		return by
 	}
 	for _, other := range v.p.order[:at.index] {
@@ -344,6 +335,20 @@ func (v *verdicts) mover(c *contender, at place) string {
 		return "a restart of Berth: where it was planned is not known any more"
 	}
 	return "a change of the workload, its queue or the nodes"
+}
+
+// loss is what has become of the place that was promised; empty: nothing.
+func (v *verdicts) loss(c *contender) string {
+	if c.fell {
+		return "its place, which can't be kept for it any more"
+	}
+	if by := v.p.ousted[c.workload().ID]; by != nil {
+		return "a place that is made for " + nameOf(by)
+	}
+	if by := v.lostNode(c); by != "" {
+		return by
+	}
+	return v.overrun(c)
 }
 
 // came says how higher-ranked work came to be before another.
