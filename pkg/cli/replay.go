@@ -219,7 +219,7 @@ func (o *replayOptions) summary(sum journal.Summary) {
 	if sum.Differ == 0 {
 		fmt.Fprintln(o.out, "every plan comes out the same")
 	} else {
-		fmt.Fprintf(o.out, "%d plans differ\n", sum.Differ)
+		fmt.Fprintf(o.out, "%d of %d plans differ\n", sum.Differ, sum.Plans)
 	}
 	if sum.Lost > 0 {
 		fmt.Fprintf(o.out, "%d passes were not recorded: the disk was slow or full\n", sum.Lost)

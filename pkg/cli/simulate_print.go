@@ -274,6 +274,8 @@ func (p *printer) outcomes(to io.Writer, r *sim.Result) {
 		fmt.Fprintf(to, "the run fails: an invariant is breached %s\n", r.Breach)
 	case failed > 0:
 		fmt.Fprintf(to, "%d of %d expectations do not hold\n", failed, n)
+	case n == 1:
+		fmt.Fprintln(to, "the only expectation holds")
 	case n > 0:
 		fmt.Fprintf(to, "all %d expectations hold\n", n)
 	}

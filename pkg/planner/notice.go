@@ -123,7 +123,7 @@ func joined(text, more string) string {
 //
 // That of a Job in its grace does count: its pods ran on, and Kubernetes counts
 // how they end. The record says that it had been told, for whoever wonders why
-// half of the work is done (site/design/0011).
+// half of the work is done (site/design/0013).
 func endOfRun(s *batch.Started) *batch.Owner {
 	e := s.Workload.Eviction
 	if e == nil {

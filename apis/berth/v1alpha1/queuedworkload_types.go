@@ -297,7 +297,7 @@ type WorkloadSummary struct {
 	ClusterQueue string `json:"clusterQueue,omitempty"`
 
 	// state is Pending, Starting, Running, Stopping, or the final state:
-	// Completed, Failed, Timeout, Cancelled, Preempted.
+	// Completed, Failed, Timeout, Cancelled, Preempted, NodeFailed.
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	State string `json:"state,omitempty"`
@@ -497,7 +497,7 @@ type WorkloadRun struct {
 	// +required
 	End metav1.Time `json:"end,omitempty"`
 
-	// state is how it ended: Completed, Failed, Timeout, Cancelled, Preempted,
+	// state is how it ended: Completed, Failed, Timeout, Cancelled, Preempted, NodeFailed,
 	// Requeued.
 	// +required
 	// +kubebuilder:validation:MinLength=1
