@@ -177,3 +177,39 @@ func TestARunOfWhichOthersEndAPodIsTakenBackWhole(t *testing.T) {
 		h.expect(5, "ready a false")
 	}
 }
+
+// TestWhatAVictimLeavesOnALostNodeIsNobodysPlace: its pods were told to end with
+// the notice, and the node is lost before they could. It starts elsewhere; what
+// it left counts there, also when the node is back, until it is gone.
+func TestWhatAVictimLeavesOnALostNodeIsNobodysPlace(t *testing.T) {
+	t.Parallel()
+	h := newHand(t)
+	h.queue("main", func(q *batch.Queue) {
+		q.Preemption = batch.Preemption{Mode: batch.PreemptRequeue, Grace: 30 * time.Minute}
+	})
+	h.queue("high", func(q *batch.Queue) { q.Tier = 10 })
+	old := h.running(nil)
+	h.submit(job{name: "b", gpu: 8, walltime: 60, queue: "high"})
+	if h.at(1); len(h.plan.Evict) != 1 {
+		t.Fatalf("%+v", h.plan)
+	}
+	h.owner("a", batch.Owner{Suspended: true})
+	h.bound("a", 0, batch.PodReady, func(p *batch.Pod) { p.GoneBy = zero.Add(31 * time.Minute) })
+	h.silent("n1", 2)
+	h.at(2)
+	if h.at(3); len(h.plan.Requeue) != 1 || len(h.plan.Start) != 0 {
+		t.Fatalf("at 3, when n1 is lost: %+v", h.plan)
+	}
+	h.node("n2", 8, nil)
+	if got := h.at(4); len(h.plan.Start) != 1 || h.plan.Start[0].ID != id("b") || h.plan.Start[0].Allocation.PodSets[0].Hosts[0] != "n2" {
+		t.Fatalf("another node: %s", got)
+	}
+	h.node("n1", 8, nil)
+	if got := h.at(5); len(h.plan.Start) != 0 {
+		t.Fatalf("n1 is back with the old pod on it: %s", got)
+	}
+	h.step(batch.PodGone{UID: old})
+	if h.at(6); len(h.plan.Start) != 1 || h.plan.Start[0].ID != id("a") || h.plan.Start[0].Run != 1 {
+		t.Errorf("the old pod is gone: %+v", h.plan)
+	}
+}

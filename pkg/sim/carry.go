@@ -72,7 +72,7 @@ func (w *world) carry(plan batch.Plan) (freed bool) {
 	for _, d := range plan.Remember {
 		w.jobs[d.ID].workload.Outcomes = d.Outcomes
 	}
-	return len(plan.Evict) > 0
+	return len(plan.Evict)+len(plan.Requeue) > 0
 }
 
 // ready records whether the pods of a run are ready.

@@ -33,7 +33,7 @@ func (w *world) evict(d batch.EvictDecision) {
 	}
 	run := j.starts
 	w.agenda.add(w.now+after, causeEnd, func() {
-		if j.starts == run && !j.ended {
+		if j.starts == run && !j.ended && !j.left {
 			w.doing = "end of the grace of " + string(d.ID)
 			w.leave(j)
 		}
@@ -57,8 +57,18 @@ func (j *job) exitsAfter(grace time.Duration) time.Duration {
 	return min(after, grace)
 }
 
-// leave is the end of an evicted run: its pods are gone.
+// abandon ends what still stands of an evicted run that nobody waits for any
+// more: the nodes it stands on are lost.
+func (w *world) abandon(j *job) {
+	if j.workload.Eviction != nil && !j.left {
+		w.leave(j)
+	}
+}
+
+// leave is the end of an evicted run: its pods are gone, or left on nodes that
+// can't end them.
 func (w *world) leave(j *job) {
+	j.left = true
 	e := j.workload.Eviction
 	kept := j.keeps(e, w.lastSign(j))
 	lost := w.now - j.started - (kept - j.kept)
@@ -77,8 +87,9 @@ func (j *job) keeps(e *batch.Eviction, end time.Duration) time.Duration {
 	if saves == nil {
 		return 0
 	}
-	if e.Cause != batch.CauseNodeLost && j.savesAtNotice(e.Until.Sub(e.Time)) {
-		return j.progress(j.notices[len(j.notices)-1])
+	told := j.notices[len(j.notices)-1]
+	if e.Cause != batch.CauseNodeLost && j.savesAtNotice(e.Until.Sub(e.Time)) && end >= told+saves.Save {
+		return j.progress(told)
 	}
 	if saves.Every <= 0 {
 		return j.kept
@@ -102,6 +113,7 @@ func (j *job) resume() time.Duration {
 // requeue lets an evicted job wait again.
 func (w *world) requeue(d batch.RequeueDecision) {
 	j := w.jobs[d.ID]
+	w.abandon(j)
 	j.workload.Restarts, j.workload.RequeueAfter = d.Restarts, d.RequeueAfter
 	j.workload.Allocation, j.workload.Eviction = nil, nil
 	j.workload.Promise, j.workload.PodsReady, j.workload.LastVerdict = time.Time{}, nil, nil
@@ -113,6 +125,7 @@ func (w *world) requeue(d batch.RequeueDecision) {
 // only now.
 func (w *world) finish(d batch.FinishDecision) {
 	j := w.jobs[d.ID]
+	w.abandon(j)
 	end := d.End
 	j.workload.Finished = &end
 	if !j.ended {

@@ -143,8 +143,12 @@ func (w *world) checkSettled() {
 		}
 	}
 	for _, j := range w.order {
-		if len(j.pods) > 0 && !j.ended && len(j.pods) != j.workload.Allocation.Places() {
-			w.broke(fmt.Sprintf("running pods of %s", j.workload.ID), j.workload.Allocation.Places(), len(j.pods))
+		places := 0
+		if a := j.workload.Allocation; a != nil {
+			places = a.Places()
+		}
+		if len(j.pods) > 0 && !j.ended && len(j.pods) != places {
+			w.broke(fmt.Sprintf("running pods of %s", j.workload.ID), places, len(j.pods))
 		}
 	}
 }

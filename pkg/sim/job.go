@@ -20,6 +20,7 @@ type job struct {
 	ended    bool
 
 	started time.Duration  // of this run
+	left    bool           // this run was taken back, and its pods have ended
 	kept    time.Duration  // progress of earlier runs that it goes on from
 	late    batch.EndState // how it has ended, which a node that is not ready keeps from being seen; empty: it has not
 	history
@@ -79,6 +80,7 @@ func (w *world) start(d batch.StartDecision) {
 	j.workload.Nomination, j.workload.ReadySince = nil, time.Time{}
 	j.owner = batch.Owner{Started: true, Run: d.Run}
 	j.started, j.state, j.late = w.now, scenario.StateRunning, ""
+	j.left = false
 	j.starts++
 	if j.starts == 1 {
 		j.first, j.firstStart = &d.Allocation, w.now
@@ -107,9 +109,13 @@ func (w *world) makePods(j *job) {
 	for i, placement := range j.workload.Allocation.PodSets {
 		requests := j.workload.PodSets[i].Requests
 		for rank, host := range placement.Hosts {
-			name := prefix + strconv.Itoa(i) + "-" + strconv.Itoa(rank)
+			uid := prefix + strconv.Itoa(i) + "-" + strconv.Itoa(rank)
+			name := string(j.workload.ID) + "-" + strconv.Itoa(rank)
+			if len(j.workload.PodSets) > 1 {
+				name = string(j.workload.ID) + "-" + j.workload.PodSets[i].Name + "-" + strconv.Itoa(rank)
+			}
 			pod := batch.Pod{
-				UID: batch.PodUID(name), Name: name, Workload: j.workload.ID, Node: host,
+				UID: batch.PodUID(uid), Name: name, Workload: j.workload.ID, Node: host,
 				Requests: requests, Phase: batch.PodReady,
 				Queue: j.workload.Allocation.Queue, Flavor: j.workload.Allocation.Flavor, Run: j.workload.Restarts + 1,
 			}
@@ -157,11 +163,7 @@ func (w *world) endOf(j *job) (at time.Duration, state batch.EndState, ends bool
 	if long != scenario.Never {
 		long = max(0, long-j.kept+j.resume())
 	}
-	// The owner's own limit, which ends it whatever the controller does.
-	if limit != scenario.Never {
-		limit += w.overrun(a.Queue)
-	}
-	if limit != scenario.Never && (long == scenario.Never || long > limit) {
+	if limit = w.limitOf(a); limit != scenario.Never && (long == scenario.Never || long > limit) {
 		return w.now + limit, batch.Timeout, true
 	}
 	if long == scenario.Never {
@@ -173,6 +175,15 @@ func (w *world) endOf(j *job) (at time.Duration, state batch.EndState, ends bool
 	return w.now + long, batch.Completed, true
 }
 
+// limitOf is the owner's own limit, which ends a run whatever the controller and
+// the nodes do.
+func (w *world) limitOf(a *batch.Allocation) time.Duration {
+	if a.Deadline.IsZero() {
+		return scenario.Never
+	}
+	return a.Deadline.Sub(a.Start) + w.overrun(a.Queue)
+}
+
 // end lets a run end: its pods are terminal, then its owner is.
 func (w *world) end(j *job, state batch.EndState) {
 	id := j.workload.ID
@@ -181,13 +192,15 @@ func (w *world) end(j *job, state batch.EndState) {
 	if state != batch.Completed {
 		phase = batch.PodFailed
 	}
+	seen := make([]batch.Pod, 0, len(j.pods))
 	for i := range j.pods {
 		pod := &j.pods[i]
 		w.occupy(j, pod, -1)
 		if w.strand(pod) {
-			continue
+			continue // it is the node's from now on
 		}
 		pod.Phase = phase
+		seen = append(seen, *pod)
 		if j.spec.FromTrace {
 			w.step(batch.PodGone{UID: pod.UID})
 		} else {
@@ -196,6 +209,7 @@ func (w *world) end(j *job, state batch.EndState) {
 	}
 	j.ended, j.state, j.lastEnd = true, string(state), w.now
 	w.ran(j)
+	j.pods = seen
 	j.owner.End = &batch.End{State: state, Time: w.time(), Message: endMessage(state, j)}
 	w.open--
 	w.meter.stopped(j)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/berth-dev/berth/pkg/batch"
+	"github.com/berth-dev/berth/pkg/scenario"
 )
 
 // A node that is not ready says nothing: what runs there goes on, its end is
@@ -40,10 +41,27 @@ func (w *world) setReady(n *node, ready bool) {
 // deadline is kept all the same: the owner sees to that, not the nodes.
 func (w *world) mayEnd(j *job, state batch.EndState) {
 	if state != batch.Timeout && w.silentSince(j) >= 0 {
+		if j.late == "" {
+			w.limitLate(j)
+		}
 		j.late = state
 		return
 	}
 	w.end(j, state)
+}
+
+// limitLate ends a run at its limit of which no node has told the end until then.
+func (w *world) limitLate(j *job) {
+	limit := w.limitOf(j.workload.Allocation)
+	if limit == scenario.Never {
+		return
+	}
+	run := j.starts
+	w.agenda.add(j.started+limit, causeEnd, func() {
+		if j.starts == run && j.runs() {
+			w.end(j, batch.Timeout)
+		}
+	})
 }
 
 // silentSince is since when one of the nodes of a job is not ready; below zero:
