@@ -153,7 +153,11 @@ func printChanges(out io.Writer, a whatif.Answer) {
 		}
 		return
 	}
-	fmt.Fprintln(out, "\nIt would start sooner:")
+	if a.Verdict.PlannedStart.IsZero() {
+		fmt.Fprintln(out, "\nAs it is no start is known for it. It would start:")
+	} else {
+		fmt.Fprintln(out, "\nIt would start sooner:")
+	}
 	t := tabwriter.NewWriter(out, 2, 4, 2, ' ', 0)
 	for _, c := range a.Sooner {
 		fmt.Fprintf(t, "  %s\t%s\n", startText(c.Start, a.Now), changeText(c))

@@ -141,7 +141,8 @@ func (t *trial) shorter() []Change {
 	return []Change{{Kind: ShorterWalltime, Walltime: batch.Walltime(time.Duration(low) * time.Minute), Start: best}}
 }
 
-// fewer looks for the largest gang that starts as early as one pod would.
+// fewer looks for the largest gang that starts as early as one pod would; of a
+// gang for which no start is known, for the largest that has one.
 func (t *trial) fewer() []Change {
 	set := largest(t.workload.PodSets)
 	if set < 0 {
@@ -162,8 +163,8 @@ func (t *trial) fewer() []Change {
 	low, high := 1, pods-1
 	for plans := 0; low < high && plans < plansMax; plans++ {
 		middle := (low + high + 1) / 2
-		if start, known := try(middle); known && !start.After(best) {
-			low = middle
+		if start, known := try(middle); known && (t.bound.IsZero() || !start.After(best)) {
+			low, best = middle, start
 		} else {
 			high = middle - 1
 		}

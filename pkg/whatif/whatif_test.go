@@ -116,6 +116,19 @@ func TestFewerPodsAreAsManyAsFit(t *testing.T) {
 	}
 }
 
+// What is too large for the cluster is told the largest size that is not, though
+// a smaller one would start before that.
+func TestWhatNeverFitsIsToldTheLargestThatDoes(t *testing.T) {
+	t.Parallel()
+	w := world("n1", "n2", "n3")
+	runs(w, "run", 60, "n1")
+	waits(w, workload("large", 5, minutes(30)))
+	want := []whatif.Change{{Kind: whatif.FewerPods, Pods: 3, Start: at(60)}}
+	if diff := cmp.Diff(want, ask(t, w, "ns/large").Sooner); diff != "" {
+		t.Errorf("what would let it start (-want +got):\n%s", diff)
+	}
+}
+
 func TestBehindEndlessWorkNothingHelps(t *testing.T) {
 	t.Parallel()
 	w := world("n1")
