@@ -27,6 +27,7 @@ func (p *pass) nominationOf(w *batch.Workload) *batch.Nomination {
 // seatNominated gives the nominated their places, in order, and ends the
 // nominations of those that have none any more.
 func (p *pass) seatNominated() {
+	p.seatFirm()
 	var pending []*contender
 	var fallen []*contender
 	for i, c := range p.order {
@@ -61,6 +62,23 @@ func (p *pass) seatNominated() {
 		if c.nomination == nil { // nor in another queue
 			c.fell, c.promise = true, 0
 		}
+	}
+}
+
+// seatFirm starts those first that others were found a place beside, as if they
+// ran: the next plan finds them running.
+func (p *pass) seatFirm() {
+	for i := 0; i < len(p.order) && len(p.firm) > 0; i++ {
+		at := p.firm[p.order[i].workload().ID]
+		if at == nil || at.record.queue.Name != p.order[i].queue.Name || !p.line.fits(at.place) {
+			continue
+		}
+		c := p.mine(i)
+		c.settle(at.option, at.place)
+		c.grown, p.last = true, max(p.last, i)
+		p.noteStart(c)
+		p.line.hold(c.place)
+		p.fleet.uncertain.AddPlace(c.place.Place)
 	}
 }
 

@@ -79,6 +79,8 @@ type pass struct {
 	// do not start where they would have: another would take it at once.
 	barred bars
 	ousted map[batch.WorkloadID]*batch.Workload
+	// firm start in this plan, whoever is named: he was found a place beside them.
+	firm map[batch.WorkloadID]*kept
 
 	giving  map[batch.WorkloadID]time.Time      // see givesWay; nil: nobody has asked
 	running map[batch.WorkloadID]*batch.Started // likewise

@@ -25,7 +25,8 @@ const evictionRoundsMax = 16
 // What starts in this plan is in nobody's way who is ranked before it. If that
 // leads to nothing, those that start only to be taken at once do not start: they
 // lose nothing by it. And then all of it is looked at as the next plan would find
-// it: what starts as running, to be taken together with what runs.
+// it: what starts as running, to be taken together with what runs. What is not taken
+// starts first in the pass that follows, so that it is beside it that all is found.
 //
 // Whoever would be taken at once from a place that was made for it takes none.
 func (p *pass) preempt() *pass {
@@ -37,8 +38,8 @@ func (p *pass) preempt() *pass {
 			continue
 		}
 		h := p.newHunt(of)
-		if h == nil {
-			continue
+		if h == nil || of != preyRuns && len(h.victims) == 0 {
+			continue // and who is safe until when is known of what runs
 		}
 		if h.goOver(); len(h.named) == 0 {
 			continue
@@ -64,7 +65,19 @@ func (p *pass) with(h *hunt) *pass {
 	maps.Copy(again.ousted, p.ousted)
 	// Whom it would have lost its place to has one now.
 	maps.DeleteFunc(again.barred, func(_ batch.WorkloadID, by []batch.WorkloadID) bool { return again.named[by[0]] != nil })
+	again.firm = map[batch.WorkloadID]*kept{}
+	for _, c := range p.order {
+		id := c.workload().ID
+		if c.best() == c && h.counts(c) && again.ousted[id] == nil && (h.prey == preyAll || p.firm[id] != nil) {
+			again.firm[id] = &kept{record: c, option: c.option, place: c.place}
+		}
+	}
 	return again
+}
+
+// counts says whether a contender starts in this plan and counts as running.
+func (h *hunt) counts(c *contender) bool {
+	return c.nomination == nil && c.placed() && c.starts(h.p) && (h.begun || h.p.firm[c.workload().ID] != nil)
 }
 
 // without is the pass to be made when some of those for whom others were to go
@@ -80,6 +93,9 @@ func (p *pass) without(some map[batch.WorkloadID]*batch.Workload) *pass {
 	maps.DeleteFunc(again.named, func(id batch.WorkloadID, _ *batch.Nomination) bool { return some[id] != nil })
 	maps.DeleteFunc(again.taken, func(_ batch.WorkloadID, e batch.Eviction) bool { return some[e.For] != nil })
 	maps.DeleteFunc(again.ousted, func(_ batch.WorkloadID, by *batch.Workload) bool { return some[by.ID] != nil })
+	if len(again.named) > 0 {
+		again.firm = p.firm
+	}
 	return again
 }
 
@@ -237,7 +253,7 @@ func (h *hunt) findStarts() {
 		if !c.starts(p) {
 			continue
 		}
-		if h.prey != preyRuns && c.nomination == nil && c.best() == c {
+		if h.prey != preyRuns && c.nomination == nil && c.best() == c && (h.prey != preyNamed || p.firm[c.workload().ID] == nil) {
 			h.add(p.unborn(c))
 		}
 		if till := p.freeAfterStart(p.now, c.queue, time.Time{}); !till.IsZero() {

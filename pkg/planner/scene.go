@@ -93,7 +93,7 @@ func (s *scene) build() {
 		}
 	}
 	for _, c := range p.order {
-		if h.begun && c.nomination == nil && c.placed() && c.starts(p) && !s.maySpare(c) {
+		if h.counts(c) && !s.maySpare(c) {
 			s.keep(c.place)
 		}
 	}
@@ -177,7 +177,7 @@ func (s *scene) catchUp(index int) {
 	h := s.hunt
 	for ; s.upto < index; s.upto++ {
 		c := h.p.order[s.upto]
-		if c.nomination != nil || c.best() != c || (h.begun && c.starts(h.p)) {
+		if c.nomination != nil || c.best() != c || h.counts(c) {
 			continue
 		}
 		if _, named := h.named[c.workload().ID]; named {
