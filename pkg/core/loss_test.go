@@ -213,3 +213,45 @@ func TestWhatAVictimLeavesOnALostNodeIsNobodysPlace(t *testing.T) {
 		t.Errorf("the old pod is gone: %+v", h.plan)
 	}
 }
+
+// TestAPlaceOnANodeThatIsNotReadyIsKeptUntilItIsLost, with the taints that a
+// cluster puts there; a cordon ends it. Nothing starts there meanwhile, though
+// all who held it are gone.
+func TestAPlaceOnANodeThatIsNotReadyIsKeptUntilItIsLost(t *testing.T) {
+	t.Parallel()
+	for _, cordoned := range []bool{false, true} {
+		h := newHand(t)
+		h.queue("main", func(q *batch.Queue) {
+			q.Preemption = batch.Preemption{Mode: batch.PreemptRequeue, Grace: 30 * time.Minute}
+		})
+		h.queue("high", func(q *batch.Queue) { q.Tier = 10 })
+		old := h.running(nil)
+		h.submit(job{name: "b", gpu: 8, walltime: 60, queue: "high"})
+		if h.at(1); len(h.plan.Evict) != 1 || len(h.plan.Nominate) != 1 {
+			t.Fatalf("%+v", h.plan)
+		}
+		h.owner("a", batch.Owner{Suspended: true})
+		silent := func(n *batch.Node) {
+			n.Ready, n.NotReadySince = false, zero.Add(2*time.Minute)
+			n.Taints = []batch.Taint{{Key: "node.kubernetes.io/unreachable", Effect: "NoExecute"}, {Key: "node.kubernetes.io/not-ready", Effect: "NoSchedule"}}
+			if cordoned {
+				n.Taints = append(n.Taints, batch.Taint{Key: "node.kubernetes.io/unschedulable", Effect: "NoSchedule"})
+			}
+		}
+		h.node("n1", 8, silent)
+		h.step(batch.PodGone{UID: old})
+		got := h.at(2.1)
+		if gaveUp := len(h.plan.Nominate) == 1 && h.plan.Nominate[0].Nomination == nil; gaveUp != cordoned || len(h.plan.Start) != 0 {
+			t.Fatalf("cordoned %v: %s, %+v", cordoned, got, h.plan.Nominate)
+		}
+		if cordoned {
+			continue
+		}
+		if h.at(2.9); len(h.plan.Nominate)+len(h.plan.Start) != 0 {
+			t.Errorf("before n1 is lost: %+v", h.plan)
+		}
+		if h.at(3); len(h.plan.Nominate) != 1 || h.plan.Nominate[0].Nomination != nil {
+			t.Errorf("when n1 is lost: %+v", h.plan)
+		}
+	}
+}

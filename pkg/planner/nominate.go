@@ -108,20 +108,20 @@ func (p *pass) passNominated(t turns, c *contender) {
 // reseat finds the first time at which a nominated workload has its placement
 // whole; false if it never will.
 func (p *pass) reseat(c *contender, n *batch.Nomination) bool {
-	kept := p.recallAt(c, &n.Allocation)
-	if kept == nil {
-		return false
+	usual, from := c.options, p.from
+	if _, till := p.silent(n); till > 0 {
+		c.options, from = p.optionsOfAll(c, n.Allocation.Flavor), till
 	}
-	s, ok := p.line.firstFit(kept.place, c.long, p.from)
-	if !ok {
-		return false
+	if kept := p.recallAt(c, &n.Allocation); kept != nil {
+		s, ok := p.line.firstFit(kept.place, c.long, from)
+		s.Till = min(s.Till, c.key.last)
+		if ok && s.Till > s.From && s.From <= max(from, p.lastGift(s)) {
+			c.settle(kept.option, s)
+			return true
+		}
 	}
-	s.Till = min(s.Till, c.key.last)
-	if s.Till <= s.From || s.From > p.lastGift(s) {
-		return false
-	}
-	c.settle(kept.option, s)
-	return true
+	c.options = usual
+	return false
 }
 
 // firstFit is the first time, not before from, at which there is room for a
@@ -284,6 +284,9 @@ func (v *verdicts) preempting(c *contender, at place) batch.Verdict {
 		verdict.MovedBy = "a place that is not free yet"
 		if len(names) > 0 {
 			verdict.MovedBy = "those that give way and are not gone yet: " + facts.First
+		}
+		if node, till := p.silent(c.nomination); till > 0 {
+			verdict.MovedBy = "node " + string(node) + " is not ready"
 		}
 	}
 	return verdict

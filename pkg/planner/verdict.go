@@ -16,10 +16,11 @@ type verdicts struct {
 	p     *pass
 	known map[*shape]*batch.Verdict
 	moved map[*contender]string
+	lost  map[*contender]string
 }
 
 func newVerdicts(p *pass) *verdicts {
-	return &verdicts{p: p, known: map[*shape]*batch.Verdict{}, moved: map[*contender]string{}}
+	return &verdicts{p: p, known: map[*shape]*batch.Verdict{}, moved: map[*contender]string{}, lost: map[*contender]string{}}
 }
 
 // place is where a contender stands: its index in the order, and its position
@@ -317,16 +318,8 @@ func (v *verdicts) mover(c *contender, at place) string {
 	if by := v.loss(c); by != "" {
 		return by
 	}
-	for _, other := range v.p.order[:at.index] {
-		if _, fresh := v.p.named[other.workload().ID]; fresh && v.meets(c, other) {
-			return "a place that is made for " + nameOf(other.workload())
-		}
-		if other.arrived && (v.meets(c, other) || v.inTurn(c, other)) {
-			return came(other.workload())
-		}
-		if by := v.moved[other]; by != "" && (v.meets(c, other) || v.inTurn(c, other)) {
-			return by
-		}
+	if by := v.pushed(c, at); by != "" {
+		return by
 	}
 	if c.bound != "" {
 		return fmt.Sprintf("%d higher-ranked workloads", at.position-1)
@@ -349,6 +342,37 @@ func (v *verdicts) loss(c *contender) string {
 		return by
 	}
 	return v.overrun(c)
+}
+
+// pushed names what made those before a contender take its place; empty: nothing
+// that is known.
+func (v *verdicts) pushed(c *contender, at place) string {
+	for _, other := range v.p.order[:at.index] {
+		if _, fresh := v.p.named[other.workload().ID]; fresh && v.meets(c, other) {
+			return "a place that is made for " + nameOf(other.workload())
+		}
+		if other.arrived && (v.meets(c, other) || v.inTurn(c, other)) {
+			return came(other.workload())
+		}
+		if by := v.moved[other]; by != "" && (v.meets(c, other) || v.inTurn(c, other)) {
+			return by
+		}
+		// It starts no later itself, as it took the place of this one.
+		if other.at != nil && v.lostBefore(other) != "" && v.meets(c, other) {
+			return v.lostBefore(other)
+		}
+	}
+	return ""
+}
+
+// lostBefore is lostNode of one that may be asked about for each behind it.
+func (v *verdicts) lostBefore(c *contender) string {
+	by, known := v.lost[c]
+	if !known {
+		by = v.lostNode(c)
+		v.lost[c] = by
+	}
+	return by
 }
 
 // came says how higher-ranked work came to be before another.
