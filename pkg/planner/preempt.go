@@ -414,8 +414,26 @@ const (
 	someDo
 )
 
-// find finds the cheapest victims for an option of a contender.
+// find finds the cheapest victims for an option of a contender. Where it is of no
+// use that some do not start, they do, and it is for those that run to go: so
+// the next plan would find it.
 func (h *hunt) find(c *contender, option int, s *scene) (*deal, finding) {
+	d, found := h.findAmong(c, option, s)
+	if found != noUse || h.prey != preyAll {
+		return d, found
+	}
+	runs := slices.DeleteFunc(slices.Clone(s.victims), func(v *victim) bool { return v.start != nil })
+	if len(runs) == 0 || len(runs) == len(s.victims) {
+		return nil, noUse
+	}
+	if d, found = h.findAmong(c, option, s.with(runs)); found == noRoom {
+		return nil, noUse // there is, with all of them
+	}
+	return d, found
+}
+
+// findAmong is find, with these victims as they are.
+func (h *hunt) findAmong(c *contender, option int, s *scene) (*deal, finding) {
 	p := h.p
 	d := s.demand(c, option)
 	if !s.has(d) {
