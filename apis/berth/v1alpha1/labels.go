@@ -105,6 +105,11 @@ const (
 	// it by a signal, a command or a request.
 	NoticeDeliveredAnnotation = "berth.dev/notice-delivered"
 
+	// LeftBehindAnnotation, on a Job, is the last of its pods that has left it on a
+	// lost node. The Job controller does not look at a Job when a pod that is
+	// ending leaves it: this write makes it look.
+	LeftBehindAnnotation = "berth.dev/left-behind"
+
 	// ArrayMember is the value of WorkloadLabel on the pods of an array: each
 	// is a workload of its own, whose name is not known before the pod is.
 	ArrayMember = "array-member"

@@ -157,7 +157,23 @@ func (r *Reconciler) release(ctx context.Context, pod *corev1.Pod, node string) 
 	if err := queued.LeaveJob(ctx, r.Client, r.Metrics, pod, v1alpha1.WorkloadLabel, v1alpha1.QueueLabel); err != nil {
 		return 0, err
 	}
+	if err := r.wake(ctx, job, pod.Name); err != nil {
+		return 0, err
+	}
 	r.Recorder.Eventf(pod, nil, corev1.EventTypeWarning, EventLeftBehind, "Release",
 		"node %s is lost and nobody can end this pod there; it has left Job %s, so that this need not wait for it", node, job.Name)
 	return 0, nil
+}
+
+// wake makes the Job controller look at a Job whose pod has left it: it would
+// wait for that pod, which it hears no more of.
+func (r *Reconciler) wake(ctx context.Context, job *batchv1.Job, pod string) error {
+	after := job.DeepCopy()
+	metav1.SetMetaDataAnnotation(&after.ObjectMeta, v1alpha1.LeftBehindAnnotation, pod)
+	if err := r.Client.Patch(ctx, after, client.MergeFrom(job)); err != nil && !queued.Gone(err) {
+		r.Metrics.Wrote("job", metrics.ResultFailed)
+		return fmt.Errorf("tell Job %s/%s that %s has left it: %w", job.Namespace, job.Name, pod, err)
+	}
+	r.Metrics.Wrote("job", metrics.ResultOK)
+	return nil
 }

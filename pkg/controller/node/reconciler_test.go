@@ -136,6 +136,13 @@ func (s *scene) look(t *testing.T, measures *metrics.Set) (left bool, again time
 	if ours := strings.Contains(strings.Join(keys(is.Labels), " "), "controller-uid") || is.Labels[v1alpha1.WorkloadLabel] != ""; left && ours || is.Labels["mine"] != "stays" {
 		t.Errorf("its labels are %v", is.Labels)
 	}
+	job := &batchv1.Job{}
+	if err := c.Get(t.Context(), client.ObjectKeyFromObject(s.job), job); err != nil {
+		t.Fatal(err)
+	}
+	if woken := job.Annotations[v1alpha1.LeftBehindAnnotation] == "train-0"; woken != left {
+		t.Errorf("the Job controller is made to look: %t; it has left: %t", woken, left)
+	}
 	select {
 	case told = <-recorder.Events:
 	default:
