@@ -232,3 +232,27 @@ func TestPlannedStartsBeyondTheWindowAreKeptAndNotShown(t *testing.T) {
 	w.until(100)
 	w.want("far=100")
 }
+
+// Somebody a place is kept for has its nodes already when the way through the
+// order comes to it, also where like nodes are counted rather than told apart.
+func TestThePlaceThatIsKeptIsNotCounted(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.policy(func(p *batch.Policy) { p.Depth = 1 })
+	w.queue("low", func(q *batch.Queue) {
+		q.Preemption = batch.Preemption{Mode: batch.PreemptRequeue, Grace: 20 * time.Minute}
+	})
+	w.queue("main", func(q *batch.Queue) { q.Tier = 5 })
+	w.nodes(3, 8)
+	w.lingers = func(batch.WorkloadID) int { return 20 }
+	w.submit(job{name: "u1", gpu: 8, walltime: 60, runs: 5}, job{name: "u2", gpu: 8, walltime: 60, runs: 5})
+	w.until(0)
+	w.submit(job{name: "victim", gpu: 8, walltime: 60, queue: "low"})
+	w.until(1)
+	w.submit(job{name: "kept", gpu: 8, walltime: 60, priority: 5})
+	w.until(2)
+	w.want("kept~21")
+	w.submit(job{name: "first", gpu: 8, walltime: 60, priority: 9}, job{name: "last", gpu: 8, walltime: 60, priority: 1})
+	w.until(5)
+	w.want("first=5", "kept~21", "last=5")
+}

@@ -20,15 +20,17 @@ func (p *pass) takeTogether() {
 	}
 	p.onRows = p.onRows[:0]
 	for _, c := range p.order[:p.reached] {
-		if !c.started {
-			p.ontoRows(c)
-		}
+		p.ontoRows(c)
 	}
 	p.ofNodes, p.line = p.line.nodes, &board{nodes: rows.line(p), ledger: p.line.ledger}
 }
 
-// ontoRows makes a contender ask for rows.
+// ontoRows makes a contender ask for rows. One that starts, or a place is kept
+// for, asks for nothing: it has its nodes.
 func (p *pass) ontoRows(c *contender) {
+	if c.started {
+		return
+	}
 	for _, record := range c.records {
 		if record.onRows {
 			continue
