@@ -170,7 +170,9 @@ func (s *show) job(j *scenario.Job) *work {
 	if j.Ignores {
 		traits = append(traits, ignoresTerm(s.graceOf(door)))
 	} else {
-		traits = append(traits, stopsIn(max(s.real(j.ExitsAfter), 50*time.Millisecond), 30*time.Second))
+		// The pods' own grace counts like the queue's, so that it is as short as
+		// time is played.
+		traits = append(traits, stopsIn(max(s.real(j.ExitsAfter), 50*time.Millisecond), max(s.graceOf(door), time.Second)))
 	}
 	return s.submit(job(w.Name, traits...))
 }
