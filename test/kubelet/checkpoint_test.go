@@ -206,12 +206,15 @@ func newPreemptible(t *testing.T, grace time.Duration) *team {
 		queue.Spec.Preemption = &v1alpha1.QueuePreemption{Mode: v1alpha1.PreemptRequeue, Grace: v1alpha1.Duration(grace.String())}
 	})
 	team.makeQueue(team.name+"-urgent", urgentName, v1alpha1.ClusterQueueSpec{PriorityTier: new(int32(20))})
-	door := &v1alpha1.LocalQueue{}
-	eventually(t, patience, "the queue's grace is known where Jobs are let in", func() (string, bool) {
-		if err := team.client.Get(t.Context(), client.ObjectKey{Namespace: team.name, Name: queueName}, door); err != nil {
-			t.Fatal(err)
+	// It is written into the door, and the API server reads that from a cache of
+	// its own: what counts is that a new Job gets the grace.
+	eventually(t, patience, "a new Job gets the queue's grace", func() (string, bool) {
+		probe := team.job("probe", func(j *batchv1.Job) { j.Spec.Template.Spec.TerminationGracePeriodSeconds = new(int64(1)) })
+		if err := team.client.Create(t.Context(), probe, client.DryRunAll); err != nil {
+			return err.Error(), false
 		}
-		return fmt.Sprint(door.Status.GraceSeconds), door.Status.GraceSeconds != nil && *door.Status.GraceSeconds == int64(grace.Seconds())
+		got := *probe.Spec.Template.Spec.TerminationGracePeriodSeconds
+		return fmt.Sprint(got), got == max(1, int64(grace.Seconds()))
 	})
 	return team
 }
