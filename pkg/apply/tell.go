@@ -12,6 +12,7 @@ import (
 	"github.com/berth-dev/berth/apis/berth/v1alpha1"
 	"github.com/berth-dev/berth/pkg/batch"
 	"github.com/berth-dev/berth/pkg/convert"
+	"github.com/berth-dev/berth/pkg/explain"
 )
 
 // The reasons of the Events that Berth writes onto Jobs and Pods.
@@ -77,7 +78,7 @@ func (a *Applier) tellWait(owner *corev1.ObjectReference, before *v1alpha1.Queue
 	if verdict.PlannedStart.IsZero() {
 		return
 	}
-	at := verdict.PlannedStart.UTC().Format(time.RFC3339)
+	at := explain.Instant(verdict.PlannedStart)
 	old := before.Status.PlannedStartTime
 	if old == nil {
 		a.herald.tell(owner, news{corev1.EventTypeNormal, EventPlanned, "Plan", "planned to start at " + at + " at the latest"})
@@ -87,7 +88,7 @@ func (a *Applier) tellWait(owner *corev1.ObjectReference, before *v1alpha1.Queue
 	if moved.Abs() <= movedEnough {
 		return
 	}
-	note := fmt.Sprintf("planned start moved from %s to %s", old.UTC().Format(time.RFC3339), at)
+	note := fmt.Sprintf("planned start moved from %s to %s", explain.Instant(old.Time), at)
 	if verdict.MovedBy != "" {
 		note += ": " + verdict.MovedBy
 	}
@@ -100,7 +101,7 @@ func startedNote(allocation batch.Allocation) string {
 		note += ", in a gap before higher-ranked work, which it does not delay"
 	}
 	if !allocation.Deadline.IsZero() {
-		note += ", until " + allocation.Deadline.UTC().Format(time.RFC3339) + " at the latest"
+		note += ", until " + explain.Instant(allocation.Deadline) + " at the latest"
 	}
 	return note
 }

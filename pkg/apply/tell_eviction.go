@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -43,7 +42,7 @@ func stoppedNote(before *v1alpha1.QueuedWorkload, stop batch.StopDecision) strin
 // noticedNote tells of the deadline.
 func noticedNote(n batch.Notice) string {
 	return fmt.Sprintf("its pods were told that it is ended at its deadline, %s (%s from now)",
-		n.Until.UTC().Format(time.RFC3339), batch.FormatDuration(n.Until.Sub(n.Time)))
+		explain.Instant(n.Until), batch.FormatDuration(n.Until.Sub(n.Time)))
 }
 
 // nominatedNote tells a preemptor whom it waits for, and until when.
@@ -53,7 +52,7 @@ func nominatedNote(n batch.Nomination, names []string) string {
 		who += fmt.Sprintf(" and %d more", more)
 	}
 	return fmt.Sprintf("a place is kept for it; it starts there when these are gone, at %[2]s at the latest: %[1]s",
-		who, n.Allocation.Start.UTC().Format(time.RFC3339))
+		who, explain.Instant(n.Allocation.Start))
 }
 
 // names are what people call the first of some workloads: their Jobs and Pods.

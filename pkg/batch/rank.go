@@ -2,6 +2,7 @@ package batch
 
 import (
 	"cmp"
+	"strconv"
 	"strings"
 )
 
@@ -19,7 +20,7 @@ func CompareRank(a, b *Workload) int {
 	if c := strings.Compare(a.Namespace, b.Namespace); c != 0 {
 		return c
 	}
-	if c := compareNames(a.Name, b.Name); c != 0 {
+	if c := CompareNames(a.Name, b.Name); c != 0 {
 		return c
 	}
 	if c := strings.Compare(a.UID, b.UID); c != 0 {
@@ -28,8 +29,8 @@ func CompareRank(a, b *Workload) int {
 	return strings.Compare(string(a.ID), string(b.ID))
 }
 
-// compareNames orders names by their stem, then by the number at the end.
-func compareNames(a, b string) int {
+// CompareNames orders names by their stem, then by the number at the end.
+func CompareNames(a, b string) int {
 	stemA, numberA := splitNumber(a)
 	stemB, numberB := splitNumber(b)
 	if c := strings.Compare(stemA, stemB); c != 0 {
@@ -45,6 +46,22 @@ func compareNames(a, b string) int {
 	}
 	return strings.Compare(numberA, numberB)
 }
+
+// Follows says whether a name has the number that comes after another's: sweep-3
+// follows sweep-2.
+func Follows(name, next string) bool {
+	stem, number := splitNumber(name)
+	nextStem, nextNumber := splitNumber(next)
+	if stem != nextStem || len(number) == 0 || len(number) > numberMax || len(nextNumber) < len(number) {
+		return false
+	}
+	n, err := strconv.ParseUint(number, 10, 64)
+	m, errNext := strconv.ParseUint(nextNumber, 10, 64)
+	return err == nil && errNext == nil && m == n+1
+}
+
+// numberMax is the length of the longest numbers that are counted with.
+const numberMax = 18
 
 func splitNumber(name string) (stem, number string) {
 	i := len(name)

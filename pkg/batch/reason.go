@@ -78,7 +78,6 @@ type Verdict struct {
 // Facts are what a verdict rests on. Which of them are set depends on the
 // reason; explain.Verdict turns them into words.
 type Facts struct {
-	At     time.Time  // when it was judged
 	Asked  []Ask      // what it asks for
 	Queue  QueueName  // where
 	Flavor FlavorName // where in it; empty: all nodes of the queue
@@ -97,6 +96,9 @@ type Facts struct {
 	Used, Lent Amount
 	// Bound is the field of the queue or of the policy that is in the way.
 	Bound string
+	// InTurn says that others of its queue wait before it, and nothing overtakes
+	// there.
+	InTurn bool `json:",omitempty"`
 	// Ahead are the higher-ranked ones that are in the way, First of them and
 	// its planned start.
 	Ahead   int
@@ -143,7 +145,8 @@ type Ask struct {
 // the facts are the answer: they say who has to do what, and they change only
 // when somebody has done something. Quotas stand between the two: how much of
 // them is used changes with every start and end, and makes no difference; what
-// is set is an admin's word, and whoever waits for it reads the new one.
+// is set is an admin's word, and whoever waits for it reads the new one. So with
+// nodes that are away: which of them, and why, is what somebody has to act on.
 func (v Verdict) SameAnswer(other Verdict) bool {
 	if v.Reason != other.Reason || !v.PlannedStart.Equal(other.PlannedStart) {
 		return false
@@ -151,8 +154,10 @@ func (v Verdict) SameAnswer(other Verdict) bool {
 	switch {
 	case v.Reason == ReasonQuotaExceeded, v.Reason == ReasonBorrowingLimit:
 		return v.Facts.Terms == other.Facts.Terms
+	case v.Reason == ReasonNodesUnavailable && (v.Facts.NotReady != other.Facts.NotReady || v.Facts.Tainted != other.Facts.Tainted):
+		return false
 	case v.Reason.TakesPart():
-		return true
+		return v.Facts.InTurn == other.Facts.InTurn
 	}
 	return v.Facts.sameCause(other.Facts)
 }

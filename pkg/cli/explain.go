@@ -70,13 +70,13 @@ func explainJob(ctx context.Context, in explainInput) error {
 		return err
 	}
 	if done := told(workload, in); done {
-		printRuns(in.out, workload, in.clock.Now())
+		printRuns(in.out, workload)
 		return nil
 	}
 	world := whatif.New(in.clock.Now())
 	if err := live.Lists(ctx, in.reader, in.clock, world.Observe); err != nil {
 		printOwnWords(in.out, workload, in.clock.Now())
-		printRuns(in.out, workload, in.clock.Now())
+		printRuns(in.out, workload)
 		return whyNoPlan(err)
 	}
 	answer, waits := world.Ask(convert.WorkloadID(workload.Namespace, workload.Name))
@@ -88,7 +88,7 @@ func explainJob(ctx context.Context, in explainInput) error {
 	if answer.StartsNow {
 		printLastWords(in.out, workload)
 	}
-	printRuns(in.out, workload, in.clock.Now())
+	printRuns(in.out, workload)
 	return nil
 }
 
@@ -134,14 +134,14 @@ func told(qw *v1alpha1.QueuedWorkload, in explainInput) bool {
 	switch {
 	case workload.Finished != nil:
 		fmt.Fprintf(in.out, "%s/%s has ended: %s at %s\n", in.namespace, workload.Name, workload.Finished.State,
-			clockText(workload.Finished.Time, in.clock.Now()))
+			instantText(workload.Finished.Time))
 		if why := workload.Finished.Message; why != convert.HasEnded {
 			fmt.Fprintln(in.out, why)
 		}
 	case workload.Allocation != nil:
 		a := workload.Allocation
 		fmt.Fprintf(in.out, "%s/%s has been started at %s in ClusterQueue %s, on %s; it may run until %s\n", in.namespace, workload.Name,
-			clockText(a.Start, in.clock.Now()), a.Queue, nodesText(whatif.Nodes(a)), orNever(clockText(a.Deadline, in.clock.Now())))
+			instantText(a.Start), a.Queue, nodesText(whatif.Nodes(a)), orNever(instantText(a.Deadline)))
 		if e := workload.Eviction; e != nil {
 			fmt.Fprintf(in.out, "It is being stopped: %s\n", explain.Eviction(*e))
 		} else if c := meta.FindStatusCondition(qw.Status.Conditions, v1alpha1.ConditionPodsReady); c != nil && c.Status == metav1.ConditionFalse {

@@ -15,11 +15,12 @@ import (
 // obstaclesMax bounds how many of those that are waited for are listed.
 const obstaclesMax = 20
 
-func clockText(at, now time.Time) string {
+// instantText is a time in a sentence; empty: there is none.
+func instantText(at time.Time) string {
 	if at.IsZero() {
 		return ""
 	}
-	return explain.Clock(at, now)
+	return explain.Instant(at)
 }
 
 func orNever(text string) string {
@@ -38,17 +39,29 @@ func printAnswer(out io.Writer, a whatif.Answer) {
 	}
 	fmt.Fprintf(out, "%s/%s waits in %s%s\n", w.Namespace, w.Name, w.LocalQueue, place(a.Verdict))
 	fmt.Fprintf(out, "%s: %s\n", a.Verdict.Reason, a.Verdict.Message)
-	switch start := a.Verdict.PlannedStart; {
-	case !start.IsZero() && len(a.Nodes) > 0:
-		fmt.Fprintf(out, "It starts at %s at the latest (in %s), on %s or nodes like these.\n",
-			clockText(start, a.Now), batch.FormatDuration(start.Sub(a.Now)), nodesText(a.Nodes))
-	case !start.IsZero():
-		fmt.Fprintf(out, "It starts at %s at the latest (in %s).\n", clockText(start, a.Now), batch.FormatDuration(start.Sub(a.Now)))
-	case a.Verdict.Reason.TakesPart():
-		fmt.Fprintln(out, "No start is known.")
-	}
+	printStart(out, a.Verdict.PlannedStart, a.Now, nodesOf(a))
 	printObstacles(out, a)
 	printChanges(out, a)
+}
+
+// printStart says of a planned start what the sentence before it does not, which
+// has the time: how far away it is, and where.
+func printStart(out io.Writer, start, now time.Time, where string) {
+	if start.After(now) {
+		fmt.Fprintf(out, "Its planned start is in %s%s.\n", batch.FormatDuration(start.Sub(now)), where)
+	}
+}
+
+// nodesOf says on which nodes it will start, if that is known. A place that is
+// made for it is that and no other.
+func nodesOf(a whatif.Answer) string {
+	switch {
+	case len(a.Nodes) == 0:
+		return ""
+	case a.Verdict.Reason == batch.ReasonPreempting:
+		return ", on " + nodesText(a.Nodes)
+	}
+	return ", on " + nodesText(a.Nodes) + " or nodes like these"
 }
 
 func place(v batch.Verdict) string {
@@ -81,13 +94,14 @@ type obstacleLine struct{ name, text string }
 // foldedMin is how many of whom the same is said are told in one line.
 const foldedMin = 3
 
-// folded are obstacles in lines: those that follow one another, and of which the
-// same is to be said, are one.
+// folded are obstacles in lines: those of whom the same is to be said, and whose
+// names differ by a number that counts up without a gap, are one. Nobody stands
+// in such a range who is not waited for.
 func folded(all []whatif.Obstacle, now time.Time) []obstacleLine {
 	var lines []obstacleLine
 	for first := 0; first < len(all); {
 		text, next := obstacleText(all[first], now), first+1
-		for next < len(all) && obstacleText(all[next], now) == text {
+		for next < len(all) && batch.Follows(all[next-1].Name, all[next].Name) && obstacleText(all[next], now) == text {
 			next++
 		}
 		if n := next - first; n >= foldedMin {
@@ -103,12 +117,12 @@ func folded(all []whatif.Obstacle, now time.Time) []obstacleLine {
 }
 
 func obstacleText(o whatif.Obstacle, now time.Time) string {
-	until := clockText(o.Until, now)
+	until := instantText(o.Until)
 	switch o.Kind {
 	case whatif.Planned:
 		return orForever("is planned before it, ", until)
 	case whatif.Nominated:
-		return orForever(fmt.Sprintf("is planned before it, for %s, in a place that others give up for it, ", clockText(o.From, now)), until)
+		return orForever(fmt.Sprintf("is planned before it, in a place that others give up for it, from %s ", instantText(o.From)), until)
 	case whatif.Overdue:
 		return "should have ended, and is expected to end any moment"
 	case whatif.GivesWay:
@@ -154,7 +168,7 @@ func printChanges(out io.Writer, a whatif.Answer) {
 		return
 	}
 	if a.Verdict.PlannedStart.IsZero() {
-		fmt.Fprintln(out, "\nAs it is no start is known for it. It would start:")
+		fmt.Fprintln(out, "\nWith a change it would start:")
 	} else {
 		fmt.Fprintln(out, "\nIt would start sooner:")
 	}
@@ -186,7 +200,7 @@ func startText(start, now time.Time) string {
 	if !start.After(now) {
 		return "now"
 	}
-	return "at " + clockText(start, now)
+	return "at " + instantText(start)
 }
 
 func changeText(c whatif.Change) string {

@@ -104,10 +104,10 @@ func TestWhoMayNotListReadsWhatBerthWrote(t *testing.T) {
 	}
 	want := `lab/train waits in lab/gpu
 Resources: 0 of 8 free
-It starts at 08:30 at the latest (in 30m).
+Its planned start is in 30m.
 
 It was taken back before:
-  run 1, from 06:00 to 07:02: preempted by team/urgent (it was told at 07:00)
+  run 1, from 2026-03-02T06:00:00Z to 2026-03-02T07:02:00Z: preempted by team/urgent (it was told at 2026-03-02T07:00:00Z)
 `
 	if out != want {
 		t.Errorf("said\n%s\nwant\n%s", out, want)

@@ -18,14 +18,14 @@ import (
 const runsShown = 3
 
 // printRuns tells of the last runs that were taken back: when, why and by whom.
-func printRuns(out io.Writer, qw *v1alpha1.QueuedWorkload, now time.Time) {
+func printRuns(out io.Writer, qw *v1alpha1.QueuedWorkload) {
 	var lines []string
 	number := convert.Restarts(qw)
 	for _, run := range slices.Backward(qw.Status.Runs) {
 		if batch.EndState(run.State) != batch.Requeued {
 			continue // it is the one that has ended for good
 		}
-		lines = append(lines, runText(number, run, now))
+		lines = append(lines, runText(number, run))
 		if number--; len(lines) == runsShown {
 			break
 		}
@@ -39,14 +39,14 @@ func printRuns(out io.Writer, qw *v1alpha1.QueuedWorkload, now time.Time) {
 	}
 }
 
-func runText(number int, run v1alpha1.WorkloadRun, now time.Time) string {
-	text := fmt.Sprintf("run %d, from %s to %s", number, clockText(run.Start.UTC(), now), clockText(run.End.UTC(), now))
+func runText(number int, run v1alpha1.WorkloadRun) string {
+	text := fmt.Sprintf("run %d, from %s to %s", number, instantText(run.Start.UTC()), instantText(run.End.UTC()))
 	if run.Cause != "" {
 		why := batch.Notice{Cause: batch.Cause(run.Cause), By: run.By}
 		text += ": " + why.Words()
 	}
 	if run.Notice != nil {
-		text += fmt.Sprintf(" (it was told at %s)", clockText(run.Notice.UTC(), now))
+		text += fmt.Sprintf(" (it was told at %s)", instantText(run.Notice.UTC()))
 	}
 	return text
 }
@@ -70,7 +70,5 @@ func printOwnWords(out io.Writer, qw *v1alpha1.QueuedWorkload, now time.Time) {
 		return
 	}
 	fmt.Fprintf(out, "%s: %s\n", v.Reason, v.Message)
-	if start := v.PlannedStart; start.After(now) {
-		fmt.Fprintf(out, "It starts at %s at the latest (in %s).\n", clockText(start, now), batch.FormatDuration(start.Sub(now)))
-	}
+	printStart(out, v.PlannedStart, now, "")
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/berth-dev/berth/apis/berth/v1alpha1"
 	"github.com/berth-dev/berth/pkg/batch"
+	"github.com/berth-dev/berth/pkg/explain"
 )
 
 // The functions of this file change a QueuedWorkload's status by one decision
@@ -76,7 +77,7 @@ func RecordStart(qw *v1alpha1.QueuedWorkload, in batch.Allocation, at time.Time)
 	reason := startedReason(in.Via)
 	until := "without a limit"
 	if !in.Deadline.IsZero() {
-		until = "until " + in.Deadline.UTC().Format(time.RFC3339)
+		until = "until " + explain.Instant(in.Deadline)
 	}
 	message := fmt.Sprintf("%s of ClusterQueue %s, %s", NodesText(in), in.Queue, until)
 	set(qw, v1alpha1.ConditionPending, metav1.ConditionFalse, v1alpha1.ConditionAdmitted, "it has started", at)
@@ -137,7 +138,7 @@ func RecordRequeue(qw *v1alpha1.QueuedWorkload, decision batch.RequeueDecision, 
 	status.RequeueAfter = timestamp(decision.RequeueAfter)
 	message := "its run " + strconv.Itoa(decision.Restarts) + " was taken back and it waits again at its old place"
 	if !decision.RequeueAfter.IsZero() {
-		message += "; next try at " + decision.RequeueAfter.UTC().Format(time.RFC3339)
+		message += "; next try at " + explain.Instant(decision.RequeueAfter)
 	}
 	if taken.Cause != "" {
 		message += "; " + taken.Words()

@@ -142,8 +142,8 @@ func TestB24EachCauseHasItsReason(t *testing.T) {
 	w.reason("long", batch.ReasonWalltimeLimit, "1h1m", "allows 1h at most")
 	w.reason("held", batch.ReasonHeld, "held by its author")
 	w.reason("wrong", batch.ReasonInvalidSpec, "write 1h")
-	w.reason("four", batch.ReasonResources, "asks 1 × 4 nvidia.com/gpu; 3 of 5 nvidia.com/gpu free; starts at 09:00")
-	w.reason("behind", batch.ReasonPriority, "would fit now", "ns/four is planned on these nodes for 09:00", "starts at 10:00 at the latest")
+	w.reason("four", batch.ReasonResources, "asks 1 × 4 nvidia.com/gpu; 3 of 5 nvidia.com/gpu free; starts at 2026-03-02T09:00:00Z")
+	w.reason("behind", batch.ReasonPriority, "would fit now", "ns/four is planned on these nodes for 2026-03-02T09:00:00Z", "starts at 2026-03-02T10:00:00Z at the latest")
 
 	// A fixed cause clears the reason without a new submission.
 	w.queue("later", nil)
@@ -206,7 +206,7 @@ func TestB72GangWithoutAKnownStartHoldsNothing(t *testing.T) {
 	w.until(1)
 	w.submit(job{name: "gang", pods: 10, gpu: 1, walltime: 60, priority: 9})
 	w.until(2)
-	w.reason("gang", batch.ReasonNodesUnavailable, "1 node would do but is cordoned or tainted", "starts by itself once they return")
+	w.reason("gang", batch.ReasonNodesUnavailable, "1 node would do but is cordoned or tainted", "starts by itself once that one returns")
 	for i := range 5 {
 		w.submit(job{name: fmt.Sprintf("s%d", i), gpu: 1, walltime: 60})
 	}
@@ -217,6 +217,28 @@ func TestB72GangWithoutAKnownStartHoldsNothing(t *testing.T) {
 	w.want("gang~62")
 	w.until(62)
 	w.want("gang=62")
+}
+
+// What keeps the nodes away stands in the message as long as it is so, though the
+// reason stays the same.
+func TestWhoWaitsForNodesIsToldWhichAreStillAway(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	cordon := func(n *batch.Node) {
+		n.Taints = []batch.Taint{{Key: "node.kubernetes.io/unschedulable", Effect: "NoSchedule"}}
+	}
+	w.nodes(3, 8)
+	w.submit(job{name: "gang", pods: 3, gpu: 8, walltime: 60, edit: func(w *batch.Workload) { w.Begin = zero.Add(time.Minute) }})
+	w.node("n1", 8, cordon)
+	w.node("n2", 8, cordon)
+	w.until(2)
+	w.reason("gang", batch.ReasonNodesUnavailable, "2 nodes would do but are cordoned or tainted; it starts by itself once they return")
+	w.node("n1", 8, func(n *batch.Node) { n.Ready = false })
+	w.until(3)
+	w.reason("gang", batch.ReasonNodesUnavailable, "2 nodes would do but are unavailable (1 not ready, 1 cordoned or tainted)")
+	w.node("n2", 8, nil)
+	w.until(4)
+	w.reason("gang", batch.ReasonNodesUnavailable, "1 node would do but is not ready; it starts by itself once that one returns")
 }
 
 func TestB84ZeroPodsMeanPaused(t *testing.T) {

@@ -96,7 +96,7 @@ func TestWorkThatCannotEndInTimeIsNotStartedAndHoldsUpNobody(t *testing.T) {
 	w.until(30)
 	w.reason("missed", batch.ReasonResources, "no start is known")
 	w.until(31)
-	w.reason("missed", batch.ReasonDeadlineMissed, "must have ended by 09:30 and asks for 1h at least, so it had to start by 08:30",
+	w.reason("missed", batch.ReasonDeadlineMissed, "must have ended by 2026-03-02T09:30:00Z and asks for 1h at least, so it had to start by 2026-03-02T08:30:00Z",
 		"unless its author gives it a later end-before, or a shorter walltime or time-min")
 	w.until(300)
 	w.want("missed=-", "next=120")
@@ -140,7 +140,7 @@ func TestEndlessWorkThatMustEndTakesAllThatIsLeft(t *testing.T) {
 		job{name: "over", gpu: 8, runs: -1, edit: endBefore(20)})
 	w.until(1)
 	w.want("gang~30", "open=-", "open~-", "over=1")
-	w.reason("open", batch.ReasonResources, "no start is planned for what has no walltime and must have ended by 09:30", "all the time until then")
+	w.reason("open", batch.ReasonResources, "no start is planned for what has no walltime and must have ended by 2026-03-02T09:30:00Z", "all the time until then")
 	if got := w.deadline("over"); got != 20 {
 		t.Errorf("over may run until %d, want 20: it meets no planned start before", got)
 	}
@@ -152,7 +152,7 @@ func TestEndlessWorkThatMustEndTakesAllThatIsLeft(t *testing.T) {
 	}
 	w.submit(job{name: "full", pods: 1, gpu: 8, walltime: 60}, job{name: "late", gpu: 8, runs: -1, edit: endBefore(80)})
 	w.until(80)
-	w.reason("late", batch.ReasonDeadlineMissed, "must have ended by 09:20, and that time has passed")
+	w.reason("late", batch.ReasonDeadlineMissed, "must have ended by 2026-03-02T09:20:00Z, and that time has passed")
 }
 
 func TestWorkTakesNoPartBeforeItsBeginTime(t *testing.T) {
@@ -163,7 +163,7 @@ func TestWorkTakesNoPartBeforeItsBeginTime(t *testing.T) {
 		job{name: "a", gpu: 8, walltime: 60}, job{name: "b", gpu: 8, walltime: 60})
 	w.until(0)
 	w.want("a=0", "b~60", "later~-")
-	w.reason("later", batch.ReasonBeginTime, "may not begin before 08:30")
+	w.reason("later", batch.ReasonBeginTime, "may not begin before 2026-03-02T08:30:00Z")
 	w.until(30)
 	w.want("later~60", "b~120")
 	w.reason("b", batch.ReasonResources, "higher-ranked arrival ns/later")

@@ -123,6 +123,29 @@ func TestStrictLetsNothingOvertakeInItsQueue(t *testing.T) {
 	w.want("gang=60", "tiny=120")
 }
 
+// Where nothing overtakes, the tail of a queue waits for its head, however much
+// is free: that is what it says, and no longer once it is the head.
+func TestStrictTellsTheTailThatItWaitsForItsHead(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.policy(mode(batch.BackfillStrict))
+	w.nodes(2, 8)
+	w.submit(job{name: "endless", gpu: 8})
+	w.until(0)
+	w.submit(job{name: "head", pods: 2, gpu: 8, walltime: 60}, job{name: "fits", gpu: 8, walltime: 60}, job{name: "wide", pods: 2, gpu: 8, walltime: 60})
+	w.until(1)
+	const inTurn = "it starts by itself after those that wait before it in ClusterQueue main (backfill.mode: Strict)"
+	w.reason("head", batch.ReasonResources, "no start is known, it starts by itself when enough running work has ended")
+	w.reason("fits", batch.ReasonPriority, "would fit now", "ns/head waits before it; no start is known, it starts by itself after that one")
+	w.reason("wide", batch.ReasonResources, "8 of 16 nvidia.com/gpu free", "no start is known, "+inTurn)
+	for _, gone := range []string{"head", "fits"} {
+		w.step(batch.WorkloadGone{ID: id(gone)})
+		delete(w.jobs, gone)
+	}
+	w.until(2)
+	w.reason("wide", batch.ReasonResources, "no start is known, it starts by itself when enough running work has ended")
+}
+
 // Who depends on a start takes no part until then, and blocks nobody; from then
 // on nothing overtakes it.
 func TestStrictBlocksNothingForWhoDependsOnAStart(t *testing.T) {
@@ -154,7 +177,8 @@ func TestStrictKeepsAQueueBehindWhoWaitsForNodesThatAreAway(t *testing.T) {
 	w.want("gang=5", "tiny~65")
 	w.submit(job{name: "a", gpu: 1, walltime: 1}, job{name: "b", gpu: 1, walltime: 1})
 	w.until(10)
-	w.reason("a", batch.ReasonNotPlanned, "only the first 1 of a user are planned")
+	w.reason("a", batch.ReasonNotPlanned, "only the first of a user is planned (backfill.perUser)",
+		"starts by itself after those that wait before it in ClusterQueue main (backfill.mode: Strict)")
 	w.until(100)
 	w.want("tiny=65", "a=65", "b=65")
 }
@@ -184,7 +208,7 @@ func TestDepthProtectsWhoIsNextWhenOthersStart(t *testing.T) {
 		job{name: "long", gpu: 8, walltime: 600})
 	w.until(0)
 	w.want("now=0", "next~60", "long=-")
-	w.reason("long", batch.ReasonNotPlanned, "place 2", "only the first 1 are planned")
+	w.reason("long", batch.ReasonNotPlanned, "place 2", "only the first is planned; it starts by itself when it fits or is nearer the top")
 }
 
 func TestBoundsByUserAndByQueue(t *testing.T) {

@@ -2,7 +2,6 @@ package explain
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/berth-dev/berth/pkg/batch"
 )
@@ -13,18 +12,14 @@ func Eviction(e batch.Eviction) string {
 	text := e.Words()
 	switch {
 	case e.Stopped.IsZero():
-		text += "; its pods run on until " + instant(e.Until) + " at the latest, or until all have acknowledged"
+		text += "; its pods run on until " + Instant(e.Until) + " at the latest, or until all have acknowledged"
 	case e.Stopped.Before(e.Until):
-		text += "; its pods were told to end at " + instant(e.Stopped) + " and have until " + instant(e.Until)
+		text += "; its pods were told to end at " + Instant(e.Stopped) + " and have until " + Instant(e.Until)
 	default:
-		text += "; its pods were told to end at " + instant(e.Stopped)
+		text += "; its pods were told to end at " + Instant(e.Stopped)
 	}
 	if e.Final != "" {
 		return fmt.Sprintf("%s; it ends as %s when they are gone", text, e.Final)
 	}
 	return text + "; it waits again, at its old place, when they are gone"
 }
-
-// instant is a moment as the API writes it: people hold it beside other times
-// of the same object.
-func instant(t time.Time) string { return t.UTC().Format(time.RFC3339) }

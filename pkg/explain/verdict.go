@@ -31,11 +31,11 @@ func reason(v batch.Verdict) string {
 	case batch.ReasonPreempting:
 		return preempting(v)
 	case batch.ReasonNodesUnavailable:
-		return fmt.Sprintf("asks %s; %s%s would do but %s; it starts by itself once they return",
-			asked(f.Asked, f.Resource), count(f.NotReady+f.Tainted, "node"), where(f), unavailable(f))
+		return fmt.Sprintf("asks %s; %s%s would do but %s; it starts by itself once %s",
+			asked(f.Asked, f.Resource), count(f.NotReady+f.Tainted, "node"), where(f), unavailable(f), returned(f))
 	case batch.ReasonNotPlanned:
-		return fmt.Sprintf("asks %s; place %d in the order, and %s; it starts by itself when it fits or is nearer the top",
-			asked(f.Asked, f.Resource), v.Position, planned(f))
+		return fmt.Sprintf("asks %s; place %d in the order, and %s; it starts by itself %s",
+			asked(f.Asked, f.Resource), v.Position, planned(f), unplanned(f))
 	case batch.ReasonQueueStopped, batch.ReasonQueueNotFound, batch.ReasonAccessDenied:
 		return shut(v.Reason, f)
 	case batch.ReasonHeld, batch.ReasonRequeued, batch.ReasonBeginTime, batch.ReasonDependency, batch.ReasonArrayLimit:
@@ -53,11 +53,44 @@ func planned(f batch.Facts) string {
 	case "mode":
 		return fmt.Sprintf("only the first that waits in ClusterQueue %s is planned (backfill.mode: EASY)", f.Queue)
 	case "perUser":
-		return fmt.Sprintf("only the first %d of a user are planned (backfill.perUser)", f.Limit)
+		return fmt.Sprintf("only the first%s (backfill.perUser)", are(f.Limit, " of a user", "planned"))
 	case "perQueue":
-		return fmt.Sprintf("only the first %d of ClusterQueue %s are planned (backfill.perQueue)", f.Limit, f.Queue)
+		return fmt.Sprintf("only the first%s (backfill.perQueue)", are(f.Limit, " of ClusterQueue "+string(f.Queue), "planned"))
 	}
-	return fmt.Sprintf("only the first %d are planned", f.Limit)
+	return "only the first" + are(f.Limit, "", "planned")
+}
+
+// are says " of a user is planned", or " 3 of a user are planned".
+func are(n batch.Amount, of, what string) string {
+	if n == 1 {
+		return of + " is " + what
+	}
+	return fmt.Sprintf(" %d%s are %s", n, of, what)
+}
+
+// unplanned says when that starts whose start is not planned.
+func unplanned(f batch.Facts) string {
+	if f.InTurn {
+		return inTurn(f)
+	}
+	return "when it fits or is nearer the top"
+}
+
+// inTurn says when that starts which may not overtake.
+func inTurn(f batch.Facts) string {
+	return fmt.Sprintf("after those that wait before it in ClusterQueue %s (backfill.mode: Strict)", f.Queue)
+}
+
+// returned says what must have happened where nodes are away.
+func returned(f batch.Facts) string {
+	text := "they return"
+	if f.NotReady+f.Tainted == 1 {
+		text = "that one returns"
+	}
+	if f.InTurn {
+		return text + ", " + inTurn(f)
+	}
+	return text
 }
 
 // shut says what only an admin can change.
@@ -86,11 +119,11 @@ func notYet(reason batch.Reason, f batch.Facts) string {
 	switch reason {
 	case batch.ReasonRequeued:
 		if f.Text == "" {
-			return fmt.Sprintf("its last run was taken back; its start is tried again at %s", Clock(f.Until, f.At))
+			return fmt.Sprintf("its last run was taken back; its start is tried again at %s", Instant(f.Until))
 		}
-		return fmt.Sprintf("its last run was taken back; its start is tried again at %s; why: %s", Clock(f.Until, f.At), f.Text)
+		return fmt.Sprintf("its last run was taken back; its start is tried again at %s; why: %s", Instant(f.Until), f.Text)
 	case batch.ReasonBeginTime:
-		return fmt.Sprintf("may not begin before %s; it starts by itself from then on", Clock(f.Until, f.At))
+		return fmt.Sprintf("may not begin before %s; it starts by itself from then on", Instant(f.Until))
 	case batch.ReasonDependency:
 		return fmt.Sprintf("waits for %s; it starts by itself once that has happened", f.Text)
 	case batch.ReasonArrayLimit:
@@ -126,7 +159,7 @@ func preempting(v batch.Verdict) string {
 		return fmt.Sprintf("asks %s; its place is kept for it until all of it is free; %s", ask, when(v))
 	}
 	return fmt.Sprintf("asks %s; %s to it, told to end by %s: %s%s; their place is kept for it as it becomes free; %s",
-		ask, gives(f.Ahead), Clock(f.Until, f.At), f.First, lost(f), when(v))
+		ask, gives(f.Ahead), Instant(f.Until), f.First, lost(f), when(v))
 }
 
 // lost says how much work those lose that give way.
@@ -156,10 +189,10 @@ func gives(n int) string {
 func missed(f batch.Facts) string {
 	const never = "it never starts unless its author gives it "
 	if f.Walltime == 0 {
-		return fmt.Sprintf("must have ended by %s, and that time has passed; %sa later end-before", Clock(f.Until, f.At), never)
+		return fmt.Sprintf("must have ended by %s, and that time has passed; %sa later end-before", Instant(f.Until), never)
 	}
 	return fmt.Sprintf("must have ended by %s and asks for %s at least, so it had to start by %s; %sa later end-before, or a shorter walltime or time-min",
-		Clock(f.Until, f.At), batch.FormatWalltime(f.Walltime), Clock(f.Until.Add(-time.Duration(f.Walltime)), f.At), never)
+		Instant(f.Until), batch.FormatWalltime(f.Walltime), Instant(f.Until.Add(-time.Duration(f.Walltime))), never)
 }
 
 func priority(v batch.Verdict) string {
@@ -169,7 +202,7 @@ func priority(v batch.Verdict) string {
 func ahead(f batch.Facts) string {
 	at := ""
 	if !f.FirstAt.IsZero() {
-		at = " for " + Clock(f.FirstAt, f.At)
+		at = " for " + Instant(f.FirstAt)
 	}
 	if f.Bound == "Strict" {
 		return fmt.Sprintf("nothing overtakes in ClusterQueue %s (backfill.mode: Strict) and %s waits before it", f.Queue, f.First)
@@ -239,16 +272,27 @@ func when(v batch.Verdict) string {
 	}
 	if v.PlannedStart.IsZero() && !v.Facts.Until.IsZero() && v.Facts.Walltime == batch.Unlimited {
 		return fmt.Sprintf("no start is planned for what has no walltime and must have ended by %s, it starts by itself when it can have all the time until then",
-			Clock(v.Facts.Until, v.Facts.At))
-	}
-	if v.PlannedStart.IsZero() && !v.Facts.Until.IsZero() {
-		return fmt.Sprintf("no start is known after which it could end by %s, it starts by itself when enough running work has ended before",
-			Clock(v.Facts.Until, v.Facts.At))
+			Instant(v.Facts.Until))
 	}
 	if v.PlannedStart.IsZero() {
-		return "no start is known, it starts by itself when enough running work has ended"
+		return unknown(v.Facts)
 	}
-	return "starts at " + Clock(v.PlannedStart, v.Facts.At) + " at the latest"
+	return "starts at " + Instant(v.PlannedStart) + " at the latest"
+}
+
+// unknown says that no start is known, and what it waits for all the same.
+func unknown(f batch.Facts) string {
+	text, then := "no start is known", "when enough running work has ended"
+	if !f.Until.IsZero() {
+		text, then = text+" after which it could end by "+Instant(f.Until), then+" before"
+	}
+	switch {
+	case f.Bound == "Strict":
+		then = "after that one"
+	case f.InTurn:
+		then = inTurn(f)
+	}
+	return text + ", it starts by itself " + then
 }
 
 func where(f batch.Facts) string {
@@ -376,18 +420,4 @@ func boundNoun(f batch.Facts) string {
 		return noun
 	}
 	return noun + "s"
-}
-
-// Clock returns a time as people read it: the time of day in UTC, with the date
-// if it is another day than now, with seconds if there are any.
-func Clock(at, now time.Time) string {
-	at, now = at.UTC(), now.UTC()
-	form := "15:04"
-	if at.Second() != 0 {
-		form = "15:04:05"
-	}
-	if at.YearDay() != now.YearDay() || at.Year() != now.Year() {
-		form = "2006-01-02 " + form
-	}
-	return at.Format(form)
 }

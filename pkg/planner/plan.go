@@ -161,6 +161,7 @@ func (p *pass) conclude() {
 				p.wait(c.waiting, v.verdict(c, place{index: i, position: waiting}))
 			}
 		}
+		v.pass(c)
 	}
 	for _, r := range p.refused {
 		p.wait(r.waiting, r.verdict)
@@ -228,7 +229,6 @@ func (p *pass) wait(w *batch.Waiting, v batch.Verdict) {
 	if last := w.Workload.LastVerdict; last != nil && v.SameAnswer(*last) {
 		return
 	}
-	v.Facts.At = p.now
 	p.plan.Wait = append(p.plan.Wait, batch.WaitDecision{ID: w.Workload.ID, Verdict: v})
 }
 

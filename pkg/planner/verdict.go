@@ -17,10 +17,15 @@ type verdicts struct {
 	known map[*shape]*batch.Verdict
 	moved map[*contender]string
 	lost  map[*contender]string
+	heads map[batch.QueueName]*contender // the first of each queue that waits; nil: some may overtake
 }
 
 func newVerdicts(p *pass) *verdicts {
-	return &verdicts{p: p, known: map[*shape]*batch.Verdict{}, moved: map[*contender]string{}, lost: map[*contender]string{}}
+	v := &verdicts{p: p, known: map[*shape]*batch.Verdict{}, moved: map[*contender]string{}, lost: map[*contender]string{}}
+	if p.Policy.Backfill == batch.BackfillStrict {
+		v.heads = map[batch.QueueName]*contender{}
+	}
+	return v
 }
 
 // place is where a contender stands: its index in the order, and its position
@@ -42,6 +47,9 @@ func (v *verdicts) unchanged(c *contender) bool {
 		if !promise.IsZero() || !last.PlannedStart.IsZero() {
 			return false
 		}
+		if last.Facts.InTurn != v.behind(c) {
+			return false
+		}
 		if c.bound != "" {
 			return last.Reason == batch.ReasonNotPlanned
 		}
@@ -53,10 +61,25 @@ func (v *verdicts) unchanged(c *contender) bool {
 }
 
 // sameGround says whether a contender waits for the reason that it was told, by
-// the same quotas.
+// the same quotas or for the same nodes.
 func (v *verdicts) sameGround(c *contender, last *batch.Verdict) bool {
 	is := v.ofShape(c)
-	return last.Reason == is.Reason && last.Facts.Terms == is.Facts.Terms
+	return last.Reason == is.Reason && last.Facts.Terms == is.Facts.Terms &&
+		last.Facts.NotReady == is.Facts.NotReady && last.Facts.Tainted == is.Facts.Tainted
+}
+
+// pass notes, on the way through the order, that a record has been looked at.
+func (v *verdicts) pass(c *contender) {
+	if v.heads != nil && v.heads[c.queue.Name] == nil && !c.starts(v.p) {
+		v.heads[c.queue.Name] = c
+	}
+}
+
+// behind says whether others of its queue wait before a contender that has no
+// planned start, where nothing overtakes.
+func (v *verdicts) behind(c *contender) bool {
+	head := v.heads[c.queue.Name]
+	return head != nil && head.claim != c.claim
 }
 
 // ofShape is the answer for all that ask for the same.
@@ -90,6 +113,7 @@ func (v *verdicts) verdict(c *contender, at place) batch.Verdict {
 		verdict.Facts.Bound = c.bound
 		verdict.Facts.Limit = batch.Amount(limitOf(v.p.Policy, c.bound))
 	}
+	verdict.Facts.InTurn = c.at == nil && v.behind(c)
 	if last := c.workload().LastVerdict; last != nil && verdict.SameAnswer(*last) {
 		return verdict // nobody will read the rest
 	}

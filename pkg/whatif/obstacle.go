@@ -95,7 +95,7 @@ func sorted(found map[Obstacle]int) []Obstacle {
 		out = append(out, o)
 	}
 	slices.SortFunc(out, func(a, b Obstacle) int {
-		return cmp.Or(a.Until.Compare(b.Until), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Kind, b.Kind))
+		return cmp.Or(a.Until.Compare(b.Until), batch.CompareNames(a.Name, b.Name), cmp.Compare(a.Kind, b.Kind))
 	})
 	return out
 }

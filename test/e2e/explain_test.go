@@ -42,6 +42,6 @@ func TestExplainKnowsPodsThatWereRemovedByForce(t *testing.T) {
 	})
 	team.eventually(soon, "explain names the pod", func() (string, bool) {
 		text := team.explain("next")
-		return text, containsAll(text, []string{"It waits for:", life.Name, "removed by force", "It starts at"})
+		return text, containsAll(text, []string{"It waits for:", life.Name, "removed by force", "Its planned start is in"})
 	})
 }
