@@ -95,3 +95,17 @@ func TestElasticSetsNeverStartBelowTheirMinimum(t *testing.T) {
 	w.want("e=60")
 	w.size("e", 5) // the bound of the queue
 }
+
+// With its most pods it goes elsewhere than with its fewest; what it kept until
+// then another takes in the same plan.
+func TestElasticGangThatGrowsLeavesItsPlaceToOthersInTheSamePlan(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.nodes(2, 8)
+	w.submit(job{name: "r", gpu: 6, walltime: 60, edit: on("n1")})
+	w.until(0)
+	w.submit(job{name: "grows", pods: 3, gpu: 2, walltime: 60, edit: least(1)}, job{name: "pinned", gpu: 2, walltime: 60, edit: on("n1")})
+	w.until(0)
+	w.size("grows", 3)
+	w.want("grows=0", "pinned=0")
+}

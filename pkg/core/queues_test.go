@@ -135,3 +135,19 @@ func TestPromiseOfSeveralQueuesOutlivesARestart(t *testing.T) {
 		t.Errorf("moved later: %v", w.moved)
 	}
 }
+
+// Who starts now in a queue in which it has no planned start leaves the one that
+// it has in another queue to others in the same plan.
+func TestStartInOneQueueLeavesThePlaceInAnotherInTheSamePlan(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.policy(mode(batch.BackfillEASY))
+	w.pools(1, 1, nil)
+	w.queue("large2", func(q *batch.Queue) { q.Flavors = []batch.FlavorName{"large"} })
+	w.submit(job{name: "s", queue: "small", gpu: 4, walltime: 60}, job{name: "l", queue: "large", gpu: 8, walltime: 60})
+	w.until(0)
+	w.submit(job{name: "first", queue: "small", gpu: 8, walltime: 60}, job{name: "either", queue: "any", gpu: 4, walltime: 60},
+		job{name: "last", queue: "large2", gpu: 8, walltime: 60})
+	w.until(0)
+	w.want("first~60", "either=0", "last~60")
+}

@@ -74,7 +74,7 @@ func (p *pass) greedy(open func(*contender) bool) (started bool) {
 		}
 		p.last = max(p.last, i)
 		if held {
-			failed = failures{} // what it held may serve another
+			failed, p.vacated = failures{}, true // what it held may serve another
 		}
 		started = true
 	}
@@ -138,8 +138,9 @@ func (p *pass) startNow(c *contender) bool {
 // more: each start makes room for one more planned start.
 func (p *pass) round() (started, changed bool) {
 	planned := p.keepPromises()
-	filled := !allKept(planned)
+	filled := p.vacated || !allKept(planned)
 	if filled {
+		p.vacated = false
 		before := make([]timeline.Time, len(planned))
 		for i, c := range planned {
 			before[i] = c.promise
