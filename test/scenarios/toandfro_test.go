@@ -274,41 +274,52 @@ const vainMax = 200
 // every manner, and then a standstill. Nobody is evicted while nothing happens,
 // no two evict each other in turn, and hardly anybody is started only to be
 // evicted. A seed that fails is printed, and the smallest scenario that shows it
-// is left behind. BERTH_SEED plays one of them.
+// is left behind. BERTH_SEED=7 plays one of them, BERTH_SEED=7-199 those.
 func TestNobodyIsEvictedToAndFro(t *testing.T) {
 	t.Parallel()
 	admitter := server(t)
-	first, seeds := uint64(0), uint64(20)
-	if os.Getenv("BERTH_LONG") != "" {
-		seeds = 200
-	}
-	if text := os.Getenv("BERTH_SEED"); text != "" {
-		if _, err := fmt.Sscan(text, &first); err != nil {
-			t.Fatal(err)
-		}
-		seeds = 1
-	}
+	first, last := seedsAsked(t)
 	draw := func(seed uint64) *story { return drawStory(rand.New(rand.NewPCG(seed, 0))) } //nolint:gosec // not for secrets
 	jobs, sum, worst, most := 0, course{}, first, 0
-	for seed := first; seed < first+seeds; seed++ {
+	for seed := first; seed <= last; seed++ {
 		s := draw(seed)
+		begin := time.Now()
 		c, wrong := follow(s, admitter)
 		if wrong != "" {
 			leave(t, seed, s, func(s *story) string { _, wrong := follow(s, admitter); return wrong })
 		}
-		if c.vain > 0 {
-			t.Logf("seed %d: %d of %d evictions in vain: %s", seed, c.vain, c.evictions, c.first)
-		}
+		t.Logf("seed %d: %d jobs, %d nodes, %d evictions, %d in vain, %v %s", seed, len(s.jobs), s.nodes, c.evictions, c.vain, time.Since(begin).Round(time.Millisecond), c.first)
 		if c.vain > most {
 			worst, most = seed, c.vain
 		}
 		jobs, sum.evictions, sum.turns, sum.vain = jobs+len(s.jobs), sum.evictions+c.evictions, sum.turns+c.turns, sum.vain+c.vain
 	}
 	t.Logf("%d seeds of %d days: %d jobs, %d evictions; %d of them the other way round than one before, %d of a run that was started only for that",
-		seeds, loadDays, jobs, sum.evictions, sum.turns, sum.vain)
-	if seeds > 1 && sum.vain*vainMax > sum.evictions {
+		last-first+1, loadDays, jobs, sum.evictions, sum.turns, sum.vain)
+	if last > first && sum.vain*vainMax > sum.evictions {
 		leave(t, worst, draw(worst), func(s *story) string { c, _ := follow(s, admitter); return c.first })
 	}
+}
+
+// seedsAsked are the first and the last seed to play.
+func seedsAsked(t *testing.T) (first, last uint64) {
+	t.Helper()
+	last = 19
+	if os.Getenv("BERTH_LONG") != "" {
+		last = 199
+	}
+	if text := os.Getenv("BERTH_SEED"); text != "" {
+		from, to, several := strings.Cut(text, "-")
+		if _, err := fmt.Sscan(from, &first); err != nil {
+			t.Fatalf("BERTH_SEED=%s: %v", text, err)
+		}
+		if last = first; several {
+			if _, err := fmt.Sscan(to, &last); err != nil {
+				t.Fatalf("BERTH_SEED=%s: %v", text, err)
+			}
+		}
+	}
+	return first, last
 }
 
 // leave fails, and leaves the smallest scenario behind that shows why.
