@@ -13,7 +13,13 @@ import (
 // run plays a scenario that is too long, or counts too much, to be a file.
 func run(t *testing.T, text string) *sim.Result {
 	t.Helper()
-	file, err := scenario.Load("case.yaml", []byte(text), scenario.Options{Admitter: server(t)})
+	return runWith(t, text, server(t))
+}
+
+// runWith does so with a cluster's validation that is there.
+func runWith(t *testing.T, text string, admitter scenario.Admitter) *sim.Result {
+	t.Helper()
+	file, err := scenario.Load("case.yaml", []byte(text), scenario.Options{Admitter: admitter})
 	if err != nil {
 		t.Fatal(err)
 	}
