@@ -22,10 +22,11 @@ type scene struct {
 	// many victims are gone on each.
 	below   []*board
 	bounds  []int
-	upto    int           // of the order: the places of those before it are held
-	grace   timeline.Long // the longest of the victims
-	safe    time.Time     // when the first of those that are spared is so no more; zero: none is
-	byQuota bool          // quotas say which of the victims may be taken
+	upto    int             // of the order: the places of those before it are held
+	grace   timeline.Long   // the longest of the victims
+	safe    time.Time       // when the first of those that are spared is so no more; zero: none is
+	byQuota bool            // quotas say which of the victims may be taken
+	broken  *timeline.Nodes // nodes that nobody could have whole, even if all victims went
 
 	barren barren            // with all victims
 	narrow map[string]barren // with some of them
@@ -82,6 +83,7 @@ func (s *scene) build() {
 		}
 	}
 	s.board.settle(p.giftsOfQuota(), p.from, true)
+	s.findBroken()
 	for _, v := range slices.Concat(h.gone, s.victims) {
 		if h.holdsOf(v); v.start == nil { // else it is not on the board yet
 			s.board.move(v, p.from, true)
@@ -99,6 +101,24 @@ func (s *scene) build() {
 	}
 	for _, place := range h.kept {
 		s.keep(place)
+	}
+}
+
+// findBroken finds the nodes on which work stays, or victims go anyhow: who takes
+// a little there leaves as many whole nodes to be had as there were.
+func (s *scene) findBroken() {
+	h, p := s.hunt, s.hunt.p
+	goes := make(map[batch.WorkloadID]bool, len(s.victims))
+	for _, v := range s.victims {
+		goes[v.Workload.ID] = true
+	}
+	s.broken = timeline.NewNodes(len(p.Nodes))
+	scarce := p.scarcest()
+	stays := func(c batch.Charge) bool { return c.By != "" && !goes[c.By] && c.Requests[scarce] > 0 }
+	for node, view := range p.Nodes {
+		if h.touched.Has(node) || slices.ContainsFunc(view.Charges, stays) {
+			s.broken.Add(node)
+		}
 	}
 }
 
@@ -156,6 +176,7 @@ func (b *board) move(v *victim, from timeline.Time, out bool) {
 func (s *scene) keep(place stay) {
 	span := timeline.Span{From: s.hunt.p.from, Till: place.Till}
 	for _, seat := range place.Seats {
+		s.broken.Add(seat.Node)
 		takes := make(batch.Vector, len(seat.Each))
 		takes.Sub(seat.Each, -seat.Pods)
 		s.board.nodes.Charge(seat.Node, takes, span)
@@ -289,7 +310,7 @@ func (s *scene) with(some []*victim) *scene {
 	if len(some) == len(s.victims) {
 		return s
 	}
-	n := &scene{hunt: s.hunt, victims: some}
+	n := &scene{hunt: s.hunt, victims: some, broken: s.broken}
 	for _, v := range some {
 		n.grace = max(n.grace, v.grace)
 	}
@@ -308,6 +329,9 @@ func (s *scene) giveUp(victims []*victim, place stay) {
 		return
 	}
 	for _, v := range victims {
+		for _, held := range v.holds {
+			s.broken.Add(held.node)
+		}
 		// Where it is gone already it is not taken twice.
 		i := slices.Index(s.victims, v)
 		for k, b := range s.below {

@@ -29,7 +29,8 @@ type search struct {
 	victims []*victim
 	out     []bool
 	touched *timeline.Nodes // nodes that are given up anyhow
-	further []int           // how many nodes taking each touches that are not
+	broken  *timeline.Nodes // nodes that nobody could have whole
+	further []int           // how many others taking each breaks into
 
 	set    *timeline.Set // the only one of its need; nil: it has several
 	room   []int         // of the set, by node
@@ -46,20 +47,21 @@ type search struct {
 func (h *hunt) cheapest(s *scene, d demand) (*search, []*victim) {
 	n := s.least(d)
 	if n == 0 {
-		return newSearch(h.p, s.below[0].clone(), d, nil, h.touched), nil
+		return newSearch(s, d, nil), nil
 	}
-	search := newSearch(h.p, s.below[0].clone(), d, s.victims[:n], h.touched)
+	search := newSearch(s, d, s.victims[:n])
 	return search, search.cheapest()
 }
 
 // newSearch begins with all victims on the board.
-func newSearch(p *pass, b *board, d demand, victims []*victim, touched *timeline.Nodes) *search {
+func newSearch(of *scene, d demand, victims []*victim) *search {
+	p, b := of.hunt.p, of.below[0].clone()
 	s := &search{
-		p: p, board: b, demand: d, span: timeline.SpanOf(p.from, d.Long),
-		victims: victims, out: make([]bool, len(victims)), further: make([]int, len(victims)), touched: touched,
+		p: p, board: b, demand: d, span: timeline.SpanOf(p.from, d.Long), victims: victims, out: make([]bool, len(victims)),
+		further: make([]int, len(victims)), touched: of.hunt.touched, broken: of.broken,
 	}
 	for i, v := range victims {
-		s.further[i] = v.further(touched)
+		s.further[i] = v.further(of.broken)
 	}
 	if len(d.Sets) != 1 {
 		return s
@@ -318,7 +320,8 @@ type priced struct {
 }
 
 // byCheapest are the nodes with victims: those that are given up anyhow, then
-// the others by the price of their cheapest.
+// the others by the price of their cheapest; of equals those that nobody could
+// have whole.
 func (s *search) byCheapest() []priced {
 	var nodes []priced
 	for _, node := range s.set.Nodes {
@@ -333,16 +336,24 @@ func (s *search) byCheapest() []priced {
 		nodes = append(nodes, n)
 	}
 	slices.SortFunc(nodes, func(a, b priced) int {
-		return cmp.Or(cmp.Compare(untouched(s, a.index), untouched(s, b.index)), cmp.Compare(a.price, b.price), cmp.Compare(a.index, b.index))
+		return cmp.Or(
+			compareHas(s.touched, a.index, b.index), cmp.Compare(a.price, b.price),
+			compareHas(s.broken, a.index, b.index), cmp.Compare(a.index, b.index),
+		)
 	})
 	return nodes
 }
 
-func untouched(s *search, node int) int {
-	if s.touched.Has(node) {
+// compareHas puts a node that is in a set before one that is not.
+func compareHas(set *timeline.Nodes, a, b int) int {
+	switch {
+	case set.Has(a) == set.Has(b):
 		return 0
+	case set.Has(a):
+		return -1
+	default:
+		return 1
 	}
-	return 1
 }
 
 // offerOf is the best that a node can do for up to so many pods.

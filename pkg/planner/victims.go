@@ -206,7 +206,7 @@ func (h *hunt) holdsOf(v *victim) []holding {
 }
 
 // cheaper orders victims of any standing: the cheapest first, then those on
-// nodes that are given up anyhow, the youngest, the name.
+// nodes that nobody could have whole, the youngest, the name.
 func (s *search) cheaper(a, b int) int {
 	x, y := s.victims[a], s.victims[b]
 	if c := cmp.Compare(x.price, y.price); c != 0 {
@@ -231,12 +231,11 @@ func compareRatio(a, b, c, d int64) int {
 
 func compareIDs(a, b *victim) int { return cmp.Compare(a.Workload.ID, b.Workload.ID) }
 
-// further is how many nodes are touched by taking a victim that are not
-// anyhow.
-func (v *victim) further(touched *timeline.Nodes) (n int) {
+// further is how many nodes taking a victim breaks into that are not broken.
+func (v *victim) further(broken *timeline.Nodes) (n int) {
 	last := -1
 	for _, h := range v.holds {
-		if h.node != last && !touched.Has(h.node) {
+		if h.node != last && !broken.Has(h.node) {
 			n++
 		}
 		last = h.node
@@ -275,7 +274,7 @@ func (s *search) bill() *bill {
 		}
 		b.names = append(b.names, v.Workload.ID)
 		for _, h := range v.holds {
-			if !s.touched.Has(h.node) && !nodes[h.node] {
+			if !s.broken.Has(h.node) && !nodes[h.node] {
 				nodes[h.node] = true
 				b.further++
 			}
