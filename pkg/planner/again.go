@@ -191,7 +191,7 @@ func (p *pass) stick(c *contender) {
 		return
 	}
 	c.stuck = stuck{
-		known: true, placed: c.placed(), place: c.place, read: len(p.gainsOf(c)),
+		known: true, placed: c.placed(), place: c.place, read: len(p.gainsOf(c).gains),
 		freed: len(p.freed), unpaid: p.unpaid(c),
 	}
 }
@@ -215,11 +215,13 @@ func (p *pass) opened(c *contender) (in timeline.Span, some bool) {
 		k.known = false
 		return timeline.Span{From: p.from, Till: timeline.Never}, true
 	}
-	gains := p.gainsOf(c)
+	known := p.gainsOf(c)
 	in = timeline.Span{From: timeline.Never}
-	for _, g := range gains[k.read:] {
-		if part, ok := p.helps(c, g); ok {
-			in.From, in.Till = min(in.From, part.From), max(in.Till, part.Till)
+	if k.read < len(known.gains) && p.mayHelp(c, known) {
+		for _, g := range known.gains[k.read:] {
+			if part, ok := p.helps(c, g); ok {
+				in.From, in.Till = min(in.From, part.From), max(in.Till, part.Till)
+			}
 		}
 	}
 	if k.unpaid && slices.ContainsFunc(p.freed[k.freed:], func(g quota.Gain) bool { return p.relieves(c, g) }) {
@@ -227,7 +229,7 @@ func (p *pass) opened(c *contender) (in timeline.Span, some bool) {
 		return timeline.Span{From: p.from, Till: timeline.Never}, true
 	}
 	if in.From >= in.Till {
-		k.read, k.freed = len(gains), len(p.freed)
+		k.read, k.freed = len(known.gains), len(p.freed)
 		return in, false
 	}
 	return in, true
@@ -269,26 +271,51 @@ func (p *pass) relieves(c *contender, g quota.Gain) bool {
 }
 
 // gainsOf are the gains that have room for a pod of a contender's kind.
-func (p *pass) gainsOf(c *contender) []timeline.Gain {
+func (p *pass) gainsOf(c *contender) *kindGains {
 	kind := c.key.shape.kind
 	known, ok := p.gainsOfKind[kind]
 	if !ok {
-		known = &kindGains{}
+		known = &kindGains{nodes: timeline.NewNodes(p.full.nodes.Len()), chances: make([]timeline.Chance, len(kind.options))}
 		p.gainsOfKind[kind] = known
 	}
 	for _, g := range p.gains[known.read:] {
 		if slices.ContainsFunc(kind.options, func(o option) bool { return p.full.nodes.Opens(g.Node, o.sets[0].Each, g.Span) }) {
 			known.gains = append(known.gains, g)
+			known.nodes.Add(g.Node)
 		}
 	}
 	known.read = len(p.gains)
-	return known.gains
+	return known
 }
 
 // kindGains are those of the gains that matter to a kind.
 type kindGains struct {
-	gains []timeline.Gain
-	read  int // of all
+	gains   []timeline.Gain
+	nodes   *timeline.Nodes   // of the gains
+	chances []timeline.Chance // on them, by option
+	read    int               // of all
+}
+
+// mayHelp says whether any gain may help a contender to an earlier start, as far
+// as can be told at once: it has room for a run as long as its own, or its own
+// hold lies on that node.
+func (p *pass) mayHelp(c *contender, known *kindGains) bool {
+	till := timeline.Never
+	if c.placed() {
+		till = c.start()
+		for i := range c.place.Seats {
+			if known.nodes.Has(c.place.Seats[i].Node) {
+				return true
+			}
+		}
+	}
+	for i := range known.chances {
+		p.full.nodes.Chances(&known.chances[i], &c.key.shape.kind.options[i].sets[0], known.nodes)
+		if !known.chances[i].Shut(c.long, till) {
+			return true
+		}
+	}
+	return false
 }
 
 // helps is when a contender could begin earlier by use of a gain.

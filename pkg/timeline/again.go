@@ -75,8 +75,8 @@ func (t *Timeline) LookAgain(was Look, changed *Nodes) Look {
 	}
 	s := &was.Need.Sets[0]
 	span := Span{From: was.Start, Till: was.Start.plus(was.Need.Long)}
-	if t.from == was.from && !t.concerns(s, was.Need.Long, span, was.Place.Seats, changed) {
-		return was
+	if !t.concerns(s, was, changed) {
+		return was.seenFrom(t.from)
 	}
 	t.scratch.nodes = t.among(t.scratch.nodes[:0], was, changed)
 	candidates := t.candidates(s, t.scratch.nodes, span)
@@ -88,27 +88,30 @@ func (t *Timeline) LookAgain(was Look, changed *Nodes) Look {
 		return t.Look(was.Need, was.Start)
 	}
 	slices.SortFunc(seats, bySetAndNode)
-	was.from = t.from
-	was.Place = Place{Span: was.Place.Span, Seats: seats, picks: picks}
+	place := Place{Span: was.Place.Span, Seats: seats, picks: picks}
+	if place.Equal(was.Place) {
+		place.Seats = was.Place.Seats // the same memory: equal at a glance
+	}
+	was.from, was.Place = t.from, place
 	return was
 }
 
 // concerns says whether any node that has changed is one of those chosen, or
-// has room now.
-func (t *Timeline) concerns(s *Set, long Long, span Span, chosen []Seat, changed *Nodes) bool {
-	for i := range chosen {
-		if changed.has[chosen[i].Node] {
+// has room now. Nodes on which something has ended since the look was taken
+// have changed, so that no other became more or less worth by the time.
+func (t *Timeline) concerns(s *Set, was Look, changed *Nodes) bool {
+	for i := range was.Place.Seats {
+		if changed.has[was.Place.Seats[i].Node] {
 			return true
 		}
 	}
-	if len(changed.list) > fewChanged {
-		return true // who knows
-	}
+	q := startsOf{set: s, long: was.Need.Long, in: Span{From: was.Start, Till: was.Start + 1}, width: t.width}
+	opens := t.opensFor(s)
 	for _, node := range changed.list {
-		if !s.usable(node) {
+		if !s.usable(node) || (opens != nil && opens.of(node).shut(q.long, q.in.Till)) {
 			continue
 		}
-		if _, ok := t.line(int(node)).first(startsOf{set: s, long: long, in: Span{From: span.From, Till: span.From + 1}, width: t.width}); ok {
+		if _, ok := t.line(int(node)).first(q); ok {
 			return true
 		}
 	}
@@ -173,32 +176,22 @@ func (s *Set) usable(node int32) bool {
 	return ok
 }
 
-// fewChanged is how many nodes are looked at one by one, rather than all those
-// with room.
-const fewChanged = 16
-
 // among appends the nodes that a look had chosen, and of those changed the ones
-// that would do, ascending; of many, those with room.
+// that may have room.
 func (t *Timeline) among(out []int32, was Look, changed *Nodes) []int32 {
 	s := &was.Need.Sets[0]
-	if len(changed.list) > fewChanged {
-		for _, node := range t.openNodes(s, was.Need.Long, was.Start+1) {
-			if changed.has[node] || slices.ContainsFunc(was.Place.Seats, func(s Seat) bool { return s.Node == int(node) }) {
-				out = append(out, node)
-			}
+	for i := range was.Place.Seats {
+		if node := was.Place.Seats[i].Node; !changed.has[node] {
+			out = append(out, int32(node))
 		}
-		return out
 	}
-	for _, seat := range was.Place.Seats {
-		out = append(out, int32(seat.Node))
-	}
+	opens := t.opensFor(s)
 	for _, node := range changed.list {
-		if s.usable(node) {
+		if s.usable(node) && (opens == nil || !opens.of(node).shut(was.Need.Long, was.Start+1)) {
 			out = append(out, node)
 		}
 	}
-	slices.Sort(out)
-	return slices.Compact(out)
+	return out
 }
 
 // Differ is the nodes on which two timelines are not the same from the begin

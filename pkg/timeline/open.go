@@ -32,6 +32,36 @@ func (o *opening) join(other *opening) {
 	o.first, o.last, o.long = min(o.first, other.first), min(o.last, other.last), max(o.long, other.long)
 }
 
+// Chance is when any of some nodes has room for a pod, in short: enough to say
+// of most runs that none of these nodes is of use to them.
+type Chance struct {
+	opening
+	known   bool
+	nodes   int // so many there were
+	written int // when so many had been written
+}
+
+// Shut says whether no run of a length begins on these nodes before a time.
+func (c *Chance) Shut(long Long, till Time) bool { return c.shut(long, till) }
+
+// Chances brings a chance up to date for pods of a set on some nodes, of which
+// more may have been added. The zero Chance is of no nodes.
+func (t *Timeline) Chances(c *Chance, s *Set, nodes *Nodes) {
+	if c.known && c.nodes == len(nodes.list) && c.written == len(t.written) {
+		return
+	}
+	*c = Chance{opening: opening{first: Never, last: Never}, known: true, nodes: len(nodes.list), written: len(t.written)}
+	opens := t.opensFor(s)
+	for _, node := range nodes.list {
+		if opens != nil {
+			c.join(opens.of(node))
+		} else {
+			one := t.line(int(node)).opens(s, t.width)
+			c.join(&one)
+		}
+	}
+}
+
 // openPage is the openings of nodes next to each other.
 type openPage struct {
 	page[opening]
