@@ -217,9 +217,9 @@ func (p *pass) opened(c *contender) (in timeline.Span, some bool) {
 	}
 	known := p.gainsOf(c)
 	in = timeline.Span{From: timeline.Never}
-	if k.read < len(known.gains) && p.mayHelp(c, known) {
+	if own := c.holdsOn(known.nodes); k.read < len(known.gains) && (own || p.mayHelp(c, known)) {
 		for _, g := range known.gains[k.read:] {
-			if part, ok := p.helps(c, g); ok {
+			if part, ok := p.helps(c, g, own); ok {
 				in.From, in.Till = min(in.From, part.From), max(in.Till, part.Till)
 			}
 		}
@@ -296,18 +296,17 @@ type kindGains struct {
 	read    int               // of all
 }
 
-// mayHelp says whether any gain may help a contender to an earlier start, as far
-// as can be told at once: it has room for a run as long as its own, or its own
-// hold lies on that node.
+// holdsOn says whether a contender's own hold lies on any of some nodes.
+func (c *contender) holdsOn(nodes *timeline.Nodes) bool {
+	return c.placed() && slices.ContainsFunc(c.place.Seats, func(s timeline.Seat) bool { return nodes.Has(s.Node) })
+}
+
+// mayHelp says whether any gain has room for a run as long as a contender's
+// before its start, as far as can be told at once.
 func (p *pass) mayHelp(c *contender, known *kindGains) bool {
 	till := timeline.Never
 	if c.placed() {
 		till = c.start()
-		for i := range c.place.Seats {
-			if known.nodes.Has(c.place.Seats[i].Node) {
-				return true
-			}
-		}
 	}
 	for i := range known.chances {
 		p.full.nodes.Chances(&known.chances[i], &c.key.shape.kind.options[i].sets[0], known.nodes)
@@ -318,8 +317,9 @@ func (p *pass) mayHelp(c *contender, known *kindGains) bool {
 	return false
 }
 
-// helps is when a contender could begin earlier by use of a gain.
-func (p *pass) helps(c *contender, g timeline.Gain) (part timeline.Span, ok bool) {
+// helps is when a contender could begin earlier by use of a gain. own says that
+// its own hold lies on the node of some gain.
+func (p *pass) helps(c *contender, g timeline.Gain, own bool) (part timeline.Span, ok bool) {
 	in := timeline.Span{From: p.from, Till: g.Till}
 	if c.long != timeline.Forever {
 		in.From = max(in.From, g.From-timeline.Time(c.long)+1)
@@ -330,10 +330,8 @@ func (p *pass) helps(c *contender, g timeline.Gain) (part timeline.Span, ok bool
 	if in.From >= in.Till {
 		return in, false
 	}
-	if c.placed() {
-		if slices.ContainsFunc(c.place.Seats, func(s timeline.Seat) bool { return s.Node == g.Node }) {
-			return in, true // its own hold is out of its way
-		}
+	if own && slices.ContainsFunc(c.place.Seats, func(s timeline.Seat) bool { return s.Node == g.Node }) {
+		return in, true // its own hold is out of its way
 	}
 	part = timeline.Span{From: timeline.Never}
 	for i := range c.options {

@@ -185,9 +185,13 @@ func (p *pass) noteStart(c *contender) {
 // note makes what a round has found a promise for the next.
 func (k *claim) note() {
 	k.tried = !k.loose
-	k.promise, k.kept = 0, nil
-	if k.at != nil {
+	switch was := k.kept; {
+	case k.at == nil:
+		k.promise, k.kept = 0, nil
+	case was == nil || was.record != k.at || was.option != k.option || !was.place.Equal(k.place):
 		k.promise, k.kept = k.start(), &kept{record: k.at, option: k.option, place: k.place}
+	default:
+		k.promise = k.start()
 	}
 	k.left = k.kept
 }

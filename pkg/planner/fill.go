@@ -37,6 +37,16 @@ func (f floors) under(c *contender, option int) (at timeline.Time) {
 	return at
 }
 
+// bar says whether a contender with a place is known to fit nowhere before it.
+func (f floors) bar(c *contender) bool {
+	for i := range c.options {
+		if c.at == nil || f.under(c, i) < c.start() {
+			return false
+		}
+	}
+	return true
+}
+
 // raise notes that a request does not fit before a time.
 func (f floors) raise(c *contender, option int, at timeline.Time) {
 	if len(c.options[option].sets) != 1 {
@@ -199,6 +209,10 @@ func (p *pass) advance(c *contender, s seating) bool {
 
 // move moves one contender to an earlier start for the whole of its walltime.
 func (p *pass) move(c *contender, s seating) bool {
+	if s.floors.bar(c) && !p.ownHelps(c) {
+		p.stick(c)
+		return false
+	}
 	in, some := p.opened(c)
 	if !some {
 		return false

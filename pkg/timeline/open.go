@@ -106,9 +106,6 @@ func (t *Timeline) opensFor(s *Set) *openings {
 		p.of[node%pageSize] = t.line(int(node)).opens(s, t.width)
 		p.stale = true
 	}
-	for _, node := range written {
-		o.pages[node/pageSize].sum()
-	}
 	o.read = len(t.written)
 	return o
 }
@@ -148,7 +145,7 @@ func (t *Timeline) addOpenings(s *Set) *openings {
 	return &t.openings[len(t.openings)-1]
 }
 
-// sum works out the opening of all nodes of a page.
+// sum works out the opening of all nodes of a page. Only its owner may.
 func (p *openPage) sum() {
 	if !p.stale {
 		return
@@ -170,7 +167,10 @@ func (t *Timeline) openNodes(s *Set, long Long, till Time) []int32 {
 	for len(nodes) > 0 {
 		p := o.pages[nodes[0]/pageSize]
 		after := endOfPage(nodes)
-		if !p.all.shut(long, till) {
+		if p.owner == t.owner {
+			p.sum()
+		}
+		if p.stale || !p.all.shut(long, till) {
 			for _, node := range nodes[:after] {
 				if !p.of[node%pageSize].shut(long, till) {
 					open = append(open, node)

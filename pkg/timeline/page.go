@@ -1,5 +1,7 @@
 package timeline
 
+import "github.com/berth-dev/berth/pkg/batch"
+
 // pageSize is how many nodes lie on a page.
 const pageSize = 64
 
@@ -25,10 +27,19 @@ func (t *Timeline) line(node int) *line { return &t.pages[node/pageSize].of[node
 func (t *Timeline) own(node int) *line {
 	l := t.replace(node)
 	if l.owner != t.owner {
-		*l = line{owner: t.owner, at: append([]Time(nil), l.at...), free: append(l.free[:0:0], l.free...)}
+		steps := len(l.at) + splitsSoon
+		*l = line{
+			owner: t.owner,
+			at:    append(make([]Time, 0, steps), l.at...),
+			free:  append(make([]batch.Amount, 0, steps*t.width), l.free...),
+		}
 	}
 	return l
 }
+
+// splitsSoon is for how many more steps a line has memory when it is copied to
+// be written: what is held there begins one, and ends another.
+const splitsSoon = 2
 
 // replace is the line of a node, to be replaced as a whole.
 func (t *Timeline) replace(node int) *line {

@@ -114,9 +114,17 @@ func (t *Timeline) Clone() *Timeline {
 // Freeze makes all of t be copied before it is written: cloning a frozen
 // timeline writes nothing.
 func (t *Timeline) Freeze() {
-	if t.owner != nil {
-		t.owner = nil
+	if t.owner == nil {
+		return
 	}
+	for i := range t.openings {
+		for _, p := range t.openings[i].pages {
+			if p.owner == t.owner {
+				p.sum()
+			}
+		}
+	}
+	t.owner = nil
 }
 
 // Since is a clone that begins at a later time. Nothing may end in between;
