@@ -215,14 +215,11 @@ func (p *pass) opened(c *contender) (in timeline.Span, some bool) {
 		k.known = false
 		return timeline.Span{From: p.from, Till: timeline.Never}, true
 	}
+	k.place = c.place // equal at a glance, the next time
 	known := p.gainsOf(c)
 	in = timeline.Span{From: timeline.Never}
 	if own := c.holdsOn(known.nodes); k.read < len(known.gains) && (own || p.mayHelp(c, known)) {
-		for _, g := range known.gains[k.read:] {
-			if part, ok := p.helps(c, g, own); ok {
-				in.From, in.Till = min(in.From, part.From), max(in.Till, part.Till)
-			}
-		}
+		in = p.helps(c, known.gains[k.read:], own)
 	}
 	if k.unpaid && slices.ContainsFunc(p.freed[k.freed:], func(g quota.Gain) bool { return p.relieves(c, g) }) {
 		k.known = false
@@ -317,29 +314,30 @@ func (p *pass) mayHelp(c *contender, known *kindGains) bool {
 	return false
 }
 
-// helps is when a contender could begin earlier by use of a gain. own says that
-// its own hold lies on the node of some gain.
-func (p *pass) helps(c *contender, g timeline.Gain, own bool) (part timeline.Span, ok bool) {
-	in := timeline.Span{From: p.from, Till: g.Till}
-	if c.long != timeline.Forever {
-		in.From = max(in.From, g.From-timeline.Time(c.long)+1)
-	}
+// helps is when a contender could begin earlier by use of gains; empty: never.
+// own says that its own hold lies on the node of some gain.
+func (p *pass) helps(c *contender, gains []timeline.Gain, own bool) timeline.Span {
+	till := timeline.Never
 	if c.placed() {
-		in.Till = min(in.Till, c.start())
+		till = c.start()
 	}
-	if in.From >= in.Till {
-		return in, false
-	}
-	if own && slices.ContainsFunc(c.place.Seats, func(s timeline.Seat) bool { return s.Node == g.Node }) {
-		return in, true // its own hold is out of its way
-	}
-	part = timeline.Span{From: timeline.Never}
-	for i := range c.options {
-		if begins, some := p.full.nodes.Begins(&c.options[i].sets[0], c.long, g.Node, in); some {
-			part.From, part.Till = min(part.From, begins.From), max(part.Till, begins.Till)
+	part := timeline.Span{From: timeline.Never}
+	if own { // there its own hold is out of its way
+		for _, g := range gains {
+			in := timeline.Span{From: p.from, Till: min(g.Till, till)}
+			if c.long != timeline.Forever {
+				in.From = max(in.From, g.From-timeline.Time(c.long)+1)
+			}
+			if in.From < in.Till && slices.ContainsFunc(c.place.Seats, func(s timeline.Seat) bool { return s.Node == g.Node }) {
+				part.From, part.Till = min(part.From, in.From), max(part.Till, in.Till)
+			}
 		}
 	}
-	return part, part.From < part.Till
+	for i := range c.options {
+		begins := p.full.nodes.BeginsBy(&c.options[i].sets[0], c.long, gains, till)
+		part.From, part.Till = min(part.From, begins.From), max(part.Till, begins.Till)
+	}
+	return part
 }
 
 // regain begins the second way through a round: what has more room than when

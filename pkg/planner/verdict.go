@@ -13,15 +13,16 @@ import (
 // requests, and are worked out once: beside what runs alone, room only grows,
 // so that the time for which it is asked makes no difference.
 type verdicts struct {
-	p     *pass
-	known map[*shape]*batch.Verdict
-	moved map[*contender]string
-	lost  map[*contender]string
-	heads map[batch.QueueName]*contender // the first of each queue that waits; nil: some may overtake
+	p      *pass
+	known  map[*shape]*batch.Verdict
+	moved  map[*contender]string
+	lost   map[*contender]string
+	crowds map[*shape]*crowd
+	heads  map[batch.QueueName]*contender // the first of each queue that waits; nil: some may overtake
 }
 
 func newVerdicts(p *pass) *verdicts {
-	v := &verdicts{p: p, known: map[*shape]*batch.Verdict{}, moved: map[*contender]string{}, lost: map[*contender]string{}}
+	v := &verdicts{p: p, known: map[*shape]*batch.Verdict{}, moved: map[*contender]string{}, lost: map[*contender]string{}, crowds: map[*shape]*crowd{}}
 	if p.Policy.Backfill == batch.BackfillStrict {
 		v.heads = map[batch.QueueName]*contender{}
 	}
@@ -284,33 +285,64 @@ func (v *verdicts) scarce(c *contender, facts *batch.Facts) {
 // ahead counts the higher-ranked planned starts on nodes that the contender
 // could use.
 func (v *verdicts) ahead(c *contender, index int, facts *batch.Facts) {
-	mine := make([]bool, len(v.p.Nodes))
-	for _, o := range c.options {
-		for _, s := range o.sets {
-			for _, node := range s.Nodes {
-				mine[node] = true
-			}
-		}
-	}
 	for _, other := range v.p.order[:index] {
+		if v.heads == nil {
+			break
+		}
 		if v.inTurn(c, other) && !other.starts(v.p) {
 			facts.Bound, facts.First = boundTurn, nameOf(other.workload())
 			return
 		}
-		if !other.placed() || other.starts(v.p) {
-			continue
-		}
-		onNodes := slices.ContainsFunc(other.place.Seats, func(s timeline.Seat) bool { return mine[s.Node] })
-		if onNodes || v.p.meetsQuota(c, other) {
-			if facts.Ahead == 0 {
-				facts.First, facts.FirstAt = nameOf(other.workload()), timeOf(other.start())
-			}
-			facts.Ahead++
-			if !onNodes {
-				facts.Bound = boundQuota // on others
+	}
+	crowd := v.crowdBefore(c, index)
+	if facts.Ahead = crowd.size; crowd.size > 0 {
+		facts.First, facts.FirstAt = nameOf(crowd.first.workload()), timeOf(crowd.first.start())
+	}
+	if crowd.byQuota {
+		facts.Bound = boundQuota // on others
+	}
+}
+
+// crowd is who of the order, up to an index, has a planned start on nodes that
+// a request could use, or by the quotas that it needs.
+type crowd struct {
+	index   int
+	mine    []bool // the nodes
+	size    int
+	first   *contender
+	byQuota bool
+}
+
+// crowdBefore is the crowd before a contender. Equal requests have the same, and
+// are asked for in order: only those in between are looked at.
+func (v *verdicts) crowdBefore(c *contender, index int) *crowd {
+	known := v.crowds[c.key.shape]
+	if known == nil || known.index > index {
+		known = &crowd{mine: make([]bool, len(v.p.Nodes))}
+		v.crowds[c.key.shape] = known
+		for _, o := range c.options {
+			for _, s := range o.sets {
+				for _, node := range s.Nodes {
+					known.mine[node] = true
+				}
 			}
 		}
 	}
+	for _, other := range v.p.order[known.index:index] {
+		if !other.placed() || other.starts(v.p) {
+			continue
+		}
+		onNodes := slices.ContainsFunc(other.place.Seats, func(s timeline.Seat) bool { return known.mine[s.Node] })
+		if !onNodes && !v.p.meetsQuota(c, other) {
+			continue
+		}
+		if known.size++; known.first == nil {
+			known.first = other
+		}
+		known.byQuota = known.byQuota || !onNodes
+	}
+	known.index = index
+	return known
 }
 
 // boundTurn says that nothing overtakes.

@@ -280,19 +280,33 @@ func (l *line) exceeds(i int, other *line, j, width int) bool {
 	return false
 }
 
-// Begins is the part of a span in which a pod of a set could begin on a node,
-// from the first such time to behind the last; false if there is none.
-func (t *Timeline) Begins(s *Set, long Long, node int, in Span) (part Span, ok bool) {
-	if in.From = max(in.From, t.from); in.From >= in.Till || !s.usable(int32(node)) {
-		return Span{}, false
+// BeginsBy is the part of the time before till in which a pod of a set could
+// begin a run that uses one of some gains, on its node: from the first such
+// time to behind the last. It is empty if there is none.
+func (t *Timeline) BeginsBy(s *Set, long Long, gains []Gain, till Time) Span {
+	part := Span{From: Never}
+	opens := t.opensFor(s)
+	for i := range gains {
+		g := &gains[i]
+		in := Span{From: t.from, Till: min(g.Till, till)}
+		if long != Forever {
+			in.From = max(in.From, g.From-Time(long)+1)
+		}
+		if in.From >= in.Till || (opens != nil && opens.of(int32(g.Node)).shut(long, in.Till)) || !s.usable(int32(g.Node)) {
+			continue
+		}
+		begins := t.begins(s, long, g.Node, in)
+		part.From, part.Till = min(part.From, begins.From), max(part.Till, begins.Till)
 	}
-	if opens := t.opensFor(s); opens != nil && opens.of(int32(node)).shut(long, in.Till) {
-		return Span{}, false
-	}
+	return part
+}
+
+// begins is the part of a span in which a pod of a set could begin on a node.
+func (t *Timeline) begins(s *Set, long Long, node int, in Span) Span {
 	changes := t.line(node).starts(t.scratch.changes[:0], startsOf{set: s, long: long, in: in, width: t.width})
 	t.scratch.changes = changes
 	if len(changes) == 0 {
-		return Span{}, false
+		return Span{From: Never}
 	}
 	part, room := Span{From: changes[0].at, Till: in.Till}, 0
 	for _, c := range changes {
@@ -301,5 +315,5 @@ func (t *Timeline) Begins(s *Set, long Long, node int, in Span) (part Span, ok b
 	if room == 0 {
 		part.Till = changes[len(changes)-1].at
 	}
-	return part, true
+	return part
 }
