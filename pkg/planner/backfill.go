@@ -232,6 +232,7 @@ func (p *pass) keepPromises() (planned []*contender) {
 	if kept {
 		return planned
 	}
+	p.steady = true // what did not fit anew now will not in the next round either
 	some := p.newcomers(planned)
 	if !some && p.resumes(planned, p.settledBoard(planned)) {
 		return planned
