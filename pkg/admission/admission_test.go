@@ -72,6 +72,14 @@ func TestWhatAClusterRefusesIsRefused(t *testing.T) {
 			"default 3h is longer than max 2h",
 		},
 		{
+			"a name that is too long", "{apiVersion: berth.dev/v1alpha1, kind: ClusterQueue, metadata: {name: " + strings.Repeat("a", 64) + "}}",
+			`is invalid: metadata: Invalid value: a ClusterQueue's name has at most 63 characters`,
+		},
+		{
+			"its own parent", "{apiVersion: berth.dev/v1alpha1, kind: Cohort, metadata: {name: c}, spec: {parentName: c}}",
+			"is invalid: spec.parentName: Invalid value: a Cohort cannot be its own parent",
+		},
+		{
 			"a list key twice", "{apiVersion: berth.dev/v1alpha1, kind: ClusterQueue, metadata: {name: c}, spec: {flavors: [{name: a}, {name: a}]}}",
 			"spec.flavors[1]: Duplicate value",
 		},

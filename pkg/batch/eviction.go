@@ -80,6 +80,18 @@ type Eviction struct {
 	// Final is the state in which it ends when its pods are gone; empty: it
 	// waits again.
 	Final EndState
+	// Meanwhile is what else has happened to it until its pods were gone, in
+	// words, such as the loss of one of its nodes; empty: nothing. It is known
+	// when it is over.
+	Meanwhile string `json:",omitempty"`
+}
+
+// Words say why a run is taken back, and what else has happened to it since.
+func (e *Eviction) Words() string {
+	if e.Meanwhile == "" {
+		return e.Notice.Words()
+	}
+	return e.Notice.Words() + "; meanwhile " + e.Meanwhile
 }
 
 // GoneBy is when its pods are gone at the latest, as far as is known: they are

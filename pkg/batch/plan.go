@@ -92,6 +92,7 @@ type (
 		ID           WorkloadID
 		Restarts     int       // the new count
 		RequeueAfter time.Time // zero: eligible at once
+		Meanwhile    string    `json:",omitempty"` // Eviction.Meanwhile
 	}
 	// FinishDecision records an end.
 	FinishDecision struct {

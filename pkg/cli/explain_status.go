@@ -42,8 +42,7 @@ func printRuns(out io.Writer, qw *v1alpha1.QueuedWorkload) {
 func runText(number int, run v1alpha1.WorkloadRun) string {
 	text := fmt.Sprintf("run %d, from %s to %s", number, instantText(run.Start.UTC()), instantText(run.End.UTC()))
 	if run.Cause != "" {
-		why := batch.Notice{Cause: batch.Cause(run.Cause), By: run.By}
-		text += ": " + why.Words()
+		text += ": " + convert.RunWords(run)
 	}
 	if run.Notice != nil {
 		text += fmt.Sprintf(" (it was told at %s)", instantText(run.Notice.UTC()))

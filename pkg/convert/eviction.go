@@ -136,6 +136,12 @@ func LastEviction(qw *v1alpha1.QueuedWorkload) string {
 	return qw.Status.Runs[last].Cause
 }
 
+// RunWords says why a run was taken back.
+func RunWords(run v1alpha1.WorkloadRun) string {
+	was := batch.Eviction{Notice: batch.Notice{Cause: batch.Cause(run.Cause), By: run.By}, Meanwhile: run.Meanwhile}
+	return was.Words()
+}
+
 // Stopped says whether the owner of an evicted workload is to be suspended: its
 // grace is over, or all its pods have acknowledged, or it has none.
 func Stopped(qw *v1alpha1.QueuedWorkload) bool {

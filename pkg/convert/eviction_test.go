@@ -206,3 +206,23 @@ func (m *memory) evict(t *rapid.T, qw *v1alpha1.QueuedWorkload, now time.Time) {
 	convert.RecordEvict(qw, e, now)
 	m.Eviction, m.Notice = &e, nil
 }
+
+// TestALossInTheGraceStandsBesideTheCause, and is read back with it.
+func TestALossInTheGraceStandsBesideTheCause(t *testing.T) {
+	t.Parallel()
+	qw := gang()
+	convert.RecordStart(qw, someAllocation(), at(10))
+	convert.RecordEvict(qw, *batch.EvictedAtOnce(batch.Notice{Cause: batch.CausePreempted, By: "team/urgent", Time: at(20)}), at(20))
+	convert.RecordRequeue(qw, batch.RequeueDecision{Restarts: 1, Meanwhile: "node n1 was not ready for 1m"}, at(23))
+	run := qw.Status.Runs[0]
+	if run.Cause != "Preempted" || run.By != "team/urgent" || run.Meanwhile != "node n1 was not ready for 1m" {
+		t.Errorf("the last run: %+v", run)
+	}
+	const words = "preempted by team/urgent; meanwhile node n1 was not ready for 1m"
+	if got := qw.Status.Summary.Message; got != "its run 1 was taken back and it waits again at its old place; "+words {
+		t.Errorf("said: %s", got)
+	}
+	if got := convert.Workload(qw).TakenBack; got != words {
+		t.Errorf("read back: %s", got)
+	}
+}

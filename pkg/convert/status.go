@@ -132,6 +132,7 @@ func RecordRequeue(qw *v1alpha1.QueuedWorkload, decision batch.RequeueDecision, 
 	if taken == nil {
 		taken = &batch.Eviction{}
 	}
+	taken.Meanwhile = decision.Meanwhile
 	endRun(status, batch.End{State: batch.Requeued, Time: at}, taken)
 	status.Allocation, status.Notice = nil, nil
 	status.Restarts = new(int32(decision.Restarts))
@@ -235,7 +236,7 @@ func endRun(status *v1alpha1.QueuedWorkloadStatus, end batch.End, taken *batch.E
 	}
 	status.Runs = append(status.Runs, v1alpha1.WorkloadRun{
 		Start: status.Allocation.StartTime, End: metav1.NewTime(end.Time), State: string(end.State),
-		Notice: timestamp(taken.Time), Cause: string(taken.Cause), By: Cut(taken.By, byMax),
+		Notice: timestamp(taken.Time), Cause: string(taken.Cause), By: Cut(taken.By, byMax), Meanwhile: Cut(taken.Meanwhile, byMax),
 	})
 	if extra := len(status.Runs) - runsMax; extra > 0 {
 		status.Runs = status.Runs[extra:]

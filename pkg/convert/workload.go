@@ -112,8 +112,7 @@ func decisions(out *batch.Workload, qw *v1alpha1.QueuedWorkload) {
 		readiness(out, qw)
 	}
 	if last := len(status.Runs) - 1; last >= 0 && out.Allocation == nil && batch.EndState(status.Runs[last].State) == batch.Requeued {
-		by := batch.Notice{Cause: batch.Cause(status.Runs[last].Cause), By: status.Runs[last].By}
-		out.TakenBack = by.Words()
+		out.TakenBack = RunWords(status.Runs[last])
 	}
 	// What was said of an older spec is no answer to this one.
 	if c := meta.FindStatusCondition(status.Conditions, v1alpha1.ConditionPending); c != nil && c.Status == metav1.ConditionTrue && c.ObservedGeneration == qw.Generation {

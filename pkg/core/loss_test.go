@@ -71,7 +71,10 @@ func TestAVictimUnderWhichANodeIsLostIsStopped(t *testing.T) {
 	}
 	h.owner("a", batch.Owner{Suspended: true})
 	if h.at(3.1); len(h.plan.Requeue) != 1 {
-		t.Errorf("it is stopped, and what is left can't end: %+v", h.plan)
+		t.Fatalf("it is stopped, and what is left can't end: %+v", h.plan)
+	}
+	if got, want := h.plan.Requeue[0].Meanwhile, "node n1 was not ready for 1m"; got != want {
+		t.Errorf("meanwhile %q, want %q", got, want)
 	}
 }
 
@@ -252,6 +255,9 @@ func TestAPlaceOnANodeThatIsNotReadyIsKeptUntilItIsLost(t *testing.T) {
 		}
 		if h.at(3); len(h.plan.Nominate) != 1 || h.plan.Nominate[0].Nomination != nil {
 			t.Errorf("when n1 is lost: %+v", h.plan)
+		}
+		if got, want := h.plan.Wait[0].Verdict.MovedBy, "its place, which can't be kept for it any more: node n1 is not ready"; got != want {
+			t.Errorf("its place is lost, moved by %q, want %q", got, want)
 		}
 	}
 }

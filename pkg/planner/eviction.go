@@ -42,6 +42,7 @@ func (p *pass) takeLeave(s *batch.Started, e *batch.Eviction) (again bool) {
 		p.leaving[s.Workload.ID] = true
 		return false
 	}
+	e = p.withMeanwhile(s, e)
 	if e.Final == "" {
 		p.requeue(s, e)
 		return true

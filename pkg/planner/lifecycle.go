@@ -176,7 +176,7 @@ func (p *pass) mayRequeue(s *batch.Started) bool {
 // requeue lets a workload wait again, in this plan already.
 func (p *pass) requeue(s *batch.Started, e *batch.Eviction) {
 	w := *s.Workload
-	d := batch.RequeueDecision{ID: w.ID, Restarts: w.Restarts + 1}
+	d := batch.RequeueDecision{ID: w.ID, Restarts: w.Restarts + 1, Meanwhile: e.Meanwhile}
 	if delay := p.delayOf(&w, e.Cause); delay > 0 {
 		d.RequeueAfter = p.now.Add(delay)
 	}

@@ -38,6 +38,18 @@ func (p *pass) hurt(s *batch.Started) (cause batch.Cause, by string) {
 	return "", ""
 }
 
+// withMeanwhile is an eviction with what has happened to the run since its notice,
+// from outside.
+func (p *pass) withMeanwhile(s *batch.Started, e *batch.Eviction) *batch.Eviction {
+	_, by := p.hurt(s)
+	if by == "" || by == e.By { // it was taken back for just that
+		return e
+	}
+	told := *e
+	told.Meanwhile = by
+	return &told
+}
+
 // lossOf says in words what happened to a node that is lost.
 func (p *pass) lossOf(name batch.NodeName) string {
 	_, known := slices.BinarySearchFunc(p.Nodes, name, func(v *batch.NodeView, name batch.NodeName) int {

@@ -285,6 +285,11 @@ func (v *verdicts) preempting(c *contender, at place) batch.Verdict {
 		if len(names) > 0 {
 			verdict.MovedBy = "those that give way and are not gone yet: " + facts.First
 		}
+		if was := c.workload().Nomination; was != nil && was != c.nomination {
+			if node := v.lostNode(c, &was.Allocation); node != "" {
+				verdict.MovedBy = node
+			}
+		}
 		if node, till := p.silent(c.nomination); till > 0 {
 			verdict.MovedBy = "node " + string(node) + " is not ready"
 		}

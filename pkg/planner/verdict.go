@@ -389,15 +389,28 @@ func (v *verdicts) mover(c *contender, at place) string {
 // loss is what has become of the place that was promised; empty: nothing.
 func (v *verdicts) loss(c *contender) string {
 	if c.fell {
-		return "its place, which can't be kept for it any more"
+		return v.lostPlace(c)
 	}
 	if by := v.p.ousted[c.workload().ID]; by != nil {
 		return "a place that is made for " + nameOf(by)
 	}
-	if by := v.lostNode(c); by != "" {
+	if by := v.lostNode(c, c.waiting.Held); by != "" {
 		return by
 	}
 	return v.overrun(c)
+}
+
+// lostPlace says what has become of a place that was kept.
+func (v *verdicts) lostPlace(c *contender) string {
+	const text = "its place, which can't be kept for it any more"
+	n := v.p.nominationOf(c.workload())
+	if n == nil {
+		return text
+	}
+	if node := v.lostNode(c, &n.Allocation); node != "" {
+		return text + ": " + node
+	}
+	return text
 }
 
 // pushed names what made those before a contender take its place; empty: nothing
@@ -425,7 +438,7 @@ func (v *verdicts) pushed(c *contender, at place) string {
 func (v *verdicts) lostBefore(c *contender) string {
 	by, known := v.lost[c]
 	if !known {
-		by = v.lostNode(c)
+		by = v.lostNode(c, c.waiting.Held)
 		v.lost[c] = by
 	}
 	return by
@@ -439,9 +452,8 @@ func came(w *batch.Workload) string {
 	return "higher-ranked arrival " + nameOf(w)
 }
 
-// lostNode finds a node of the promised placement that would not do any more.
-func (v *verdicts) lostNode(c *contender) string {
-	held := c.waiting.Held
+// lostNode finds a node of a placement that would not do any more.
+func (v *verdicts) lostNode(c *contender, held *batch.Allocation) string {
 	if held == nil {
 		return ""
 	}

@@ -121,7 +121,9 @@ func requeue(r *record, w *batch.Workload, d batch.RequeueDecision) {
 	r.held, r.before, r.refused, r.trusted = nil, nil, "", false
 	w.Restarts, w.RequeueAfter = d.Restarts, d.RequeueAfter
 	if w.Eviction != nil {
-		w.TakenBack = w.Eviction.Words()
+		was := *w.Eviction
+		was.Meanwhile = d.Meanwhile
+		w.TakenBack = was.Words()
 	}
 	w.Allocation, w.Eviction, w.Notice = nil, nil, nil
 	w.HeldBy, w.HeldSince = "", time.Time{}

@@ -468,7 +468,7 @@ type QueueUsage struct {
 // +kubebuilder:printcolumn:name="Next",type=string,JSONPath=`.status.plannedNext`
 // +kubebuilder:printcolumn:name="Max-Walltime",type=string,JSONPath=`.spec.walltime.max`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
-// +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 63",message="a ClusterQueue's name has at most 63 characters"
+// +kubebuilder:validation:XValidation:fieldPath=".metadata",rule="size(self.metadata.name) <= 63",message="a ClusterQueue's name has at most 63 characters"
 type ClusterQueue struct {
 	metav1.TypeMeta `json:",inline"`
 	// metadata is the standard object's metadata.

@@ -88,7 +88,7 @@ type LocalQueueStatus struct {
 // +kubebuilder:printcolumn:name="Grace",type=string,JSONPath=`.status.grace`
 // +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Active")].message`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
-// +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 63",message="a LocalQueue's name has at most 63 characters, because Jobs name it in a label"
+// +kubebuilder:validation:XValidation:fieldPath=".metadata",rule="size(self.metadata.name) <= 63",message="a LocalQueue's name has at most 63 characters, because Jobs name it in a label"
 type LocalQueue struct {
 	metav1.TypeMeta `json:",inline"`
 	// metadata is the standard object's metadata.

@@ -518,6 +518,12 @@ type WorkloadRun struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	By string `json:"by,omitempty"`
+
+	// meanwhile is what else happened to it before its last pod was gone, such as
+	// the loss of one of its nodes. Absent when nothing did.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	Meanwhile string `json:"meanwhile,omitempty"`
 }
 
 // QueuedWorkload is one unit of admission. Berth makes one for each queued Job

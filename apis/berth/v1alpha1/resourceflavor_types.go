@@ -40,7 +40,7 @@ type ResourceFlavorSpec struct {
 // +kubebuilder:resource:scope=Cluster,shortName=rf,categories=berth
 // +kubebuilder:printcolumn:name="Selector",type=string,JSONPath=`.spec.nodeSelector.matchLabels`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
-// +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 63",message="a ResourceFlavor's name has at most 63 characters"
+// +kubebuilder:validation:XValidation:fieldPath=".metadata",rule="size(self.metadata.name) <= 63",message="a ResourceFlavor's name has at most 63 characters"
 type ResourceFlavor struct {
 	metav1.TypeMeta `json:",inline"`
 	// metadata is the standard object's metadata.

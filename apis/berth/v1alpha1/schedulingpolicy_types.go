@@ -204,7 +204,7 @@ type BackfillPolicy struct {
 // +kubebuilder:resource:scope=Cluster,categories=berth
 // +kubebuilder:printcolumn:name="Backfill",type=string,JSONPath=`.spec.backfill.mode`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
-// +kubebuilder:validation:XValidation:rule="self.metadata.name == 'default'",message="the SchedulingPolicy is named default: there is one for the whole cluster"
+// +kubebuilder:validation:XValidation:fieldPath=".metadata",rule="self.metadata.name == 'default'",message="the SchedulingPolicy is named default: there is one for the whole cluster"
 type SchedulingPolicy struct {
 	metav1.TypeMeta `json:",inline"`
 	// metadata is the standard object's metadata.

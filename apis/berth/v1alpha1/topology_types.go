@@ -42,7 +42,7 @@ type TopologyLevel struct {
 // +kubebuilder:resource:scope=Cluster,path=topologies,categories=berth
 // +kubebuilder:printcolumn:name="Levels",type=string,JSONPath=`.spec.levels[*].name`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
-// +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 63",message="a Topology's name has at most 63 characters"
+// +kubebuilder:validation:XValidation:fieldPath=".metadata",rule="size(self.metadata.name) <= 63",message="a Topology's name has at most 63 characters"
 type Topology struct {
 	metav1.TypeMeta `json:",inline"`
 	// metadata is the standard object's metadata.
