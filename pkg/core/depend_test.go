@@ -348,3 +348,30 @@ func TestArrayThatIsReleasedHasNotEnded(t *testing.T) {
 		w.want("sweep-2=2", "next=62")
 	}
 }
+
+// A start lets in an earlier member of an array, and another that was planned
+// takes part no more: its place is left to others in the same plan.
+func TestArrayMemberThatIsPutBackLeavesItsPlaceToOthersInTheSamePlan(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.nodes(1, 8)
+	w.node("n2", 8, func(n *batch.Node) { n.Ready = false })
+	w.submit(job{name: "r", gpu: 8, walltime: 60})
+	w.until(0)
+	member := func(index int, edit func(*batch.Workload)) func(*batch.Workload) {
+		return func(w *batch.Workload) {
+			edit(w)
+			w.Array = &batch.ArrayMember{Name: "sweep", Index: index, Count: 2, Limit: 1}
+		}
+	}
+	w.submit(
+		job{name: "sweep-0", gpu: 8, walltime: 60, edit: member(0, func(w *batch.Workload) { after("after:opens")(w); on("n2")(w) })},
+		job{name: "sweep-1", gpu: 8, walltime: 60, edit: member(1, func(*batch.Workload) {})},
+		job{name: "last", gpu: 8, walltime: 60})
+	w.until(0)
+	w.want("sweep-1~60", "last~120")
+	w.submit(job{name: "opens", walltime: 60})
+	w.until(0)
+	w.want("opens=0", "last~60")
+	w.reason("sweep-1", batch.ReasonArrayLimit)
+}

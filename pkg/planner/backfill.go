@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/berth-dev/berth/pkg/batch"
+	"github.com/berth-dev/berth/pkg/quota"
 	"github.com/berth-dev/berth/pkg/timeline"
 )
 
@@ -74,7 +75,7 @@ func (p *pass) greedy(open func(*contender) bool) (started bool) {
 		}
 		p.last = max(p.last, i)
 		if held {
-			failed, p.vacated = failures{}, true // what it held may serve another
+			failed = failures{} // what it held may serve another
 		}
 		started = true
 	}
@@ -138,15 +139,15 @@ func (p *pass) startNow(c *contender) bool {
 // more: each start makes room for one more planned start.
 func (p *pass) round() (started, changed bool) {
 	planned := p.keepPromises()
-	filled := p.vacated || !allKept(planned)
+	filled := !allKept(planned) || p.roomier(planned)
 	if filled {
-		p.vacated = false
 		before := make([]timeline.Time, len(planned))
 		for i, c := range planned {
 			before[i] = c.promise
 		}
 		p.regain(planned)
 		p.fill(planned)
+		p.searched = p.full.clone()
 		p.exchange(planned)
 		p.growAll(planned)
 		for i, c := range planned {
@@ -205,6 +206,14 @@ func allKept(planned []*contender) bool {
 		}
 	}
 	return true
+}
+
+// roomier says whether there is more room than when a round has last looked for
+// some: a gang that grows may go to other nodes, and who starts in one queue, or
+// takes part no more, gives up his planned start in another.
+func (p *pass) roomier(planned []*contender) bool {
+	was := p.searched
+	return len(planned) > 0 && (was == nil || len(timeline.Gains(was.nodes, p.full.nodes)) > 0 || len(quota.Gains(was.ledger, p.full.ledger)) > 0)
 }
 
 // rearrangedMax is how often in one plan all placements are chosen anew: once

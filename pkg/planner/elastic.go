@@ -37,22 +37,9 @@ func (p *pass) growAll(planned []*contender) {
 			p.loosen(planned[i+1:], c.claim)
 			place, _ = p.grown(c)
 		}
-		p.vacated = p.vacated || !covers(place, c.place)
 		c.place = place
 		p.full.hold(place)
 	}
-}
-
-// covers says whether a place takes all that another takes, of the same nodes.
-func covers(place, other stay) bool {
-	for _, was := range other.Seats {
-		if !slices.ContainsFunc(place.Seats, func(is timeline.Seat) bool {
-			return is.Set == was.Set && is.Node == was.Node && is.Pods >= was.Pods
-		}) {
-			return false
-		}
-	}
-	return true
 }
 
 // loosen takes their places from those that have no promise, but for one.

@@ -107,7 +107,7 @@ type pass struct {
 	trail      trail            // through the order
 	byStart    [ordersMax]trail // through the starts
 	filled     int              // rounds with a second way
-	vacated    bool             // since the last of them somebody has left a place
+	searched   *board           // p.full when the last of them had found no more earlier start; nil: none has
 	end        ending           // of the rounds
 	left       *board           // p.full when the last round of this plan ended; nil: none has
 	settled    *board           // p.full when the last of them ended
