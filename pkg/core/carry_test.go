@@ -29,3 +29,24 @@ func TestWhatIsCarriedChangesNoPlan(t *testing.T) {
 		})
 	})
 }
+
+// What the plan before has held is not taken for what this one holds, because
+// there is as much of it: one that was held has started, and another is held.
+func TestHoldsOfThePlanBeforeAreNotTakenForThoseOfThisOne(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.policy(func(p *batch.Policy) { p.Depth = 1 })
+	w.nodes(2, 8)
+	w.submit(job{name: "a", gpu: 8, walltime: 10, edit: on("n1")}, job{name: "b", gpu: 8, walltime: 10, edit: on("n2")})
+	w.until(0)
+	w.submit(
+		job{name: "first", gpu: 4, walltime: 5, runs: 8, priority: 9, edit: on("n2")},
+		job{name: "second", gpu: 8, walltime: 60, priority: 5, edit: on("n2")},
+		job{name: "beyond", gpu: 2, walltime: 20})
+	w.until(0)
+	w.want("first~10", "second~-", "beyond~-")
+	w.until(10)
+	w.want("first=10", "second~15", "beyond=10")
+	w.until(30)
+	w.want("second=18")
+}

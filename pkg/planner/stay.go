@@ -128,8 +128,8 @@ func (p *pass) boardAsLeft() *board {
 		if c.started || c.promise == 0 {
 			continue
 		}
-		if c.kept == nil {
-			return nil
+		if c.kept == nil || c.left != nil {
+			return nil // not known, or held by a round of this plan
 		}
 		if c.kept.record == c {
 			held++
