@@ -139,3 +139,24 @@ func TestPlannedStartsOnWholeNodesEndWhenAPartOfEachIsTaken(t *testing.T) {
 	w.until(60)
 	w.want("a=30", "b=35")
 }
+
+// A gang whose own hold is in its way to an earlier start: its leader would sit
+// where its worker is planned.
+func TestGangMovesEarlierThroughItsOwnHold(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.nodes(3, 8)
+	w.submit(job{name: "half", gpu: 4, walltime: 60, edit: on("n1")}, job{name: "early", gpu: 8, walltime: 120, runs: 30, edit: on("n2")},
+		job{name: "full", gpu: 8, walltime: 60, edit: on("n3")})
+	w.until(0)
+	w.submit(job{name: "gang", walltime: 60, edit: func(w *batch.Workload) {
+		w.PodSets = []batch.PodSet{
+			{Name: "leader", Count: 1, Requests: batch.Resources{batch.ResourceGPU: 1, batch.ResourcePods: 1}},
+			{Name: "worker", Count: 1, Requests: batch.Resources{batch.ResourceGPU: 8, batch.ResourcePods: 1}},
+		}
+	}})
+	w.until(0)
+	w.want("gang~60")
+	w.until(30)
+	w.want("gang=30")
+}

@@ -366,13 +366,19 @@ func (p *pass) opens(key floorKey, given stay) bool {
 }
 
 // ownHelps says whether a contender's own hold may be in its way: only if one
-// of its nodes has room just before it.
+// of its nodes has room just before it, for a pod of any of its sets, or what it
+// takes of a quota is there.
 func (p *pass) ownHelps(c *contender) bool {
 	just := timeline.Span{From: c.start() - 1, Till: c.start()}
-	if bill := c.place.bill; !bill.Free() {
-		return p.full.pays(bill, just) // its own quota is in its way on any nodes
-	}
-	return slices.ContainsFunc(c.place.Seats, func(s timeline.Seat) bool {
-		return p.full.nodes.Opens(s.Node, s.Each, just)
+	return slices.ContainsFunc(c.options, func(o option) bool {
+		switch {
+		case !p.full.pays(o.bill, just):
+			return false
+		case !o.bill.Free() && p.tree.Meets(o.bill, c.place.bill):
+			return true // its own quota is in its way on any nodes
+		}
+		return slices.ContainsFunc(c.place.Seats, func(s timeline.Seat) bool {
+			return slices.ContainsFunc(o.sets, func(set timeline.Set) bool { return p.full.nodes.Opens(s.Node, set.Each, just) })
+		})
 	})
 }
