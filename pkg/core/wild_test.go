@@ -164,21 +164,21 @@ func checkTurns(w *world, plan batch.Plan) {
 		if !ok && is.Workload.LastVerdict != nil {
 			v = *is.Workload.LastVerdict
 		}
-		if local := snapshot.LocalQueues[is.Workload.LocalQueue]; v.Reason.TakesPart() && len(local.Queues) == 1 && !released(is.Workload, starts) {
+		if local := snapshot.LocalQueues[is.Workload.LocalQueue]; v.Reason.TakesPart() && len(local.Queues) == 1 && !w.released(is.Workload, starts) {
 			blocked[local.Queues[0]] = string(id)
 		}
 	}
 }
 
-// released says whether a workload took no part so far, and depends on a start
-// of this plan.
-func released(w *batch.Workload, starts map[batch.WorkloadID]batch.QueueName) bool {
-	if last := w.LastVerdict; last != nil && last.Reason.TakesPart() {
-		return false
-	}
-	return slices.ContainsFunc(w.After, func(d batch.Dependency) bool {
-		_, starts := starts[batch.WorkloadID(w.Namespace+"/"+d.Name)]
-		return d.Kind == batch.After && starts
+// released says whether a workload depends on a start of this plan, and took no
+// part so far; or did only in a plan whose start the API server refused.
+func (w *world) released(workload *batch.Workload, starts map[batch.WorkloadID]batch.QueueName) bool {
+	last := workload.LastVerdict
+	tookPart := last != nil && last.Reason.TakesPart()
+	return slices.ContainsFunc(workload.After, func(d batch.Dependency) bool {
+		other := batch.WorkloadID(workload.Namespace + "/" + d.Name)
+		_, starts := starts[other]
+		return d.Kind == batch.After && starts && (!tookPart || w.jobs[nameOf(other)].starts == 0)
 	})
 }
 
