@@ -375,3 +375,20 @@ func TestArrayMemberThatIsPutBackLeavesItsPlaceToOthersInTheSamePlan(t *testing.
 	w.want("opens=0", "last~60")
 	w.reason("sweep-1", batch.ReasonArrayLimit)
 }
+
+// Who takes part since a start of this very plan may be the first for whom like
+// nodes are taken together: what was held on single nodes is of no use then.
+func TestRoundsAfterAStartCountNodesAnew(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.nodes(3, 8)
+	w.submit(job{name: "all", gpu: 8, walltime: 60, edit: on("n1")}, job{name: "most", gpu: 6, walltime: 60, edit: on("n2")})
+	w.until(0)
+	w.submit(job{name: "grows", pods: 3, gpu: 2, walltime: 60, edit: least(1)},
+		job{name: "big", gpu: 8, walltime: 10, edit: on("n1")},
+		job{name: "next", gpu: 8, walltime: 10, edit: func(w *batch.Workload) { after("after:grows")(w); on("n1")(w) }})
+	w.until(0)
+	w.want("grows=0", "big~60", "next~70")
+	w.until(70)
+	w.want("big=60", "next=70")
+}

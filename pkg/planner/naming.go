@@ -59,7 +59,8 @@ func (k *claim) toRows(r *rows) {
 
 // forget gives up what is known about other lines than these.
 func (p *pass) forget() {
-	p.trail, p.byStart, p.settled, p.searched, p.filled = trail{}, [ordersMax]trail{}, nil, nil, 0
+	p.trail, p.byStart, p.filled = trail{}, [ordersMax]trail{}, 0
+	p.settled, p.searched, p.left = nil, nil, nil
 	for _, c := range p.order[:p.reached] {
 		c.seen, c.resettled, c.stuck = nil, [ordersMax]*seen{}, stuck{}
 	}
