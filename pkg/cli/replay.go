@@ -131,8 +131,8 @@ func (o *replayOptions) replacement() (func(batch.Event) batch.Event, error) {
 		if !alone {
 			return nil, fmt.Errorf("%s: is a scenario; --with takes Berth objects", path)
 		}
-		for _, raw := range objects {
-			object, err := server.Admit(raw, nil)
+		for _, other := range objects {
+			object, err := server.Admit(other.Object, nil)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", path, err)
 			}

@@ -19,6 +19,7 @@ import (
 // simulateOptions are the flags of simulate.
 type simulateOptions struct {
 	files     []string
+	folder    bool // some of the files are those of a folder
 	output    string
 	overrides []string
 	report    string
@@ -30,21 +31,24 @@ type simulateOptions struct {
 func simulateCommand() *cobra.Command {
 	o := &simulateOptions{}
 	cmd := &cobra.Command{
-		Use:   "simulate -f FILE...",
+		Use:   "simulate -f FILE|FOLDER...",
 		Short: "Play a scenario or a job trace with the real planner and a virtual clock",
 		Long: `Play scenario files with the very planner that runs in a cluster, and a virtual
 clock: see what a policy does before you apply it.
 
 A scenario file describes nodes, Berth objects, jobs, and what must come of it.
 Objects are validated as in a cluster. A job log in the Standard Workload Format
-(*.swf, *.swf.gz) can be given in place of a scenario. This is a whole one:
+(*.swf, *.swf.gz) can be given in place of a scenario. Of a folder its scenario
+files (*.yaml, *.yml) are played in the order of their names, with a line for each
+that holds. This is a whole scenario:
 
 ` + indent(exampleScenario) + `
-Exit code: 0 all expectations hold; 1 some do not; 2 a file is wrong. With
---compare the expectations are those of the first run.`,
+Exit code: 0 all expectations hold; 1 some do not; 2 a file is wrong. Of several
+files the worst counts. With --compare the expectations are those of the first run.`,
 		Example: `  kubectl berth simulate -f scenario.yaml
   kubectl berth simulate -f scenario.yaml -o events
   kubectl berth simulate -f log.swf.gz --policy backfill.mode=None -o json
+  kubectl berth simulate -f scenarios/
   kubectl berth simulate -f scenario.yaml --compare policy.yaml --report page.html`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.files = append(o.files, args...)
@@ -52,7 +56,7 @@ Exit code: 0 all expectations hold; 1 some do not; 2 a file is wrong. With
 			return o.run()
 		},
 	}
-	cmd.Flags().StringArrayVarP(&o.files, "filename", "f", nil, "scenario `FILE`; may be repeated, and further files may follow")
+	cmd.Flags().StringArrayVarP(&o.files, "filename", "f", nil, "scenario `FILE`, or a folder of them; may be repeated, and further files may follow")
 	cmd.Flags().StringVarP(&o.output, "output", "o", "table", "what to print: table, events (the event log, a JSON object a line) or json (metrics and expectations)")
 	cmd.Flags().StringArrayVar(&o.overrides, "policy", nil, "set a field of the SchedulingPolicy, as in backfill.mode=None; may be repeated or hold several after commas")
 	cmd.Flags().StringVar(&o.report, "report", "", "write a self-contained HTML page of the run to `FILE`")
@@ -65,10 +69,13 @@ func (o *simulateOptions) run() error {
 	if len(o.files) == 0 {
 		return errors.New("no scenario is given: use -f FILE")
 	}
+	if err := o.expand(); err != nil {
+		return err
+	}
 	if (o.report != "" || o.compare != "" || o.journal != "") && len(o.files) > 1 {
 		return errors.New("--report, --compare and --journal are for one scenario: give one file")
 	}
-	printer, err := newPrinter(o.output, o.out, o.err, o.runs())
+	printer, err := newPrinter(o.output, o.out, o.err, o.shape())
 	if err != nil {
 		return err
 	}
@@ -95,33 +102,37 @@ func (o *simulateOptions) run() error {
 	return nil
 }
 
-// runs is how many runs there will be.
-func (o *simulateOptions) runs() int {
-	if o.compare != "" {
-		return len(o.files) + 1
+// shape is in what form several runs are printed.
+func (o *simulateOptions) shape() shape {
+	switch {
+	case o.compare != "":
+		return sideBySide
+	case o.folder:
+		return aLineEach
+	case len(o.files) > 1:
+		return oneByOne
 	}
-	return len(o.files)
+	return alone
 }
 
 // playAll plays the files, and what they are compared with, and writes the
 // report. It returns the exit code.
 func (o *simulateOptions) playAll(options scenario.Options, printer *printer) (code int, err error) {
-	var pages []report.Run
-	first, second := o.labels()
-	for _, path := range o.files {
-		page, exit := o.play(turn{path: path, label: first, options: options, journal: o.journal}, printer)
-		pages, code = append(pages, page), max(code, exit)
+	turns, err := o.turns(options)
+	if err != nil {
+		return exitWrong, err
 	}
-	if o.compare != "" && code < exitWrong {
-		path, other, err := o.other(options)
-		if err != nil {
-			return code, err
-		}
-		// What is expected is expected of the first; the other is looked at.
-		page, exit := o.play(turn{path: path, label: second, options: other}, printer)
+	var pages []report.Run
+	for i, t := range turns {
+		page, exit := o.play(t, printer)
 		pages = append(pages, page)
-		if exit == exitWrong {
-			code = exit
+		// What is expected of a comparison is expected of the first; the other is
+		// looked at.
+		if o.compare == "" || i == 0 || exit == exitWrong {
+			code = max(code, exit)
+		}
+		if o.compare != "" && code == exitWrong {
+			break
 		}
 	}
 	if o.report == "" || code == exitWrong {
@@ -135,7 +146,32 @@ type turn struct {
 	path    string
 	label   string // what tells it from the other, in a comparison
 	options scenario.Options
-	journal string // where it is recorded; empty: nowhere
+	journal string         // where it is recorded; empty: nowhere
+	file    *scenario.File // nil: it is not read yet
+}
+
+// turns are the runs that are to be played. Both of a comparison are read before
+// the first is played: it may take long, and the other file may be wrong.
+func (o *simulateOptions) turns(options scenario.Options) ([]turn, error) {
+	var turns []turn
+	first, second := o.labels()
+	for _, path := range o.files {
+		turns = append(turns, turn{path: path, label: first, options: options, journal: o.journal})
+	}
+	if o.compare == "" {
+		return turns, nil
+	}
+	path, other, err := o.other(options)
+	if err != nil {
+		return nil, err
+	}
+	turns = append(turns, turn{path: path, label: second, options: other})
+	for i := range turns {
+		if turns[i].file, err = loadScenario(turns[i].path, turns[i].options); err != nil {
+			return nil, err
+		}
+	}
+	return turns, nil
 }
 
 // play plays one file and returns the exit code for it.
@@ -143,6 +179,7 @@ func (o *simulateOptions) play(t turn, printer *printer) (report.Run, int) {
 	page, err := o.simulate(t, printer.log())
 	if err != nil {
 		fmt.Fprintln(o.err, err)
+		printer.wrong(t.path)
 		return page, exitWrong
 	}
 	page.Label = t.label
@@ -155,10 +192,12 @@ func (o *simulateOptions) play(t turn, printer *printer) (report.Run, int) {
 
 func (o *simulateOptions) simulate(t turn, log func(sim.Entry)) (report.Run, error) {
 	var page report.Run
-	path := t.path
-	file, err := loadScenario(path, t.options)
-	if err != nil {
-		return page, err
+	path, file := t.path, t.file
+	if file == nil {
+		var err error
+		if file, err = loadScenario(path, t.options); err != nil {
+			return page, err
+		}
 	}
 	play := sim.Options{Log: log}
 	bar := newProgress(o.err, filepath.Base(path))
@@ -167,6 +206,7 @@ func (o *simulateOptions) simulate(t turn, log func(sim.Entry)) (report.Run, err
 		play.Progress = bar.draw
 	}
 	var trace *scenario.Trace
+	var err error
 	if file.Trace != nil {
 		var closer io.Closer
 		if trace, closer, err = openTrace(file, bar); err != nil {

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -17,23 +16,38 @@ import (
 	"github.com/berth-dev/berth/pkg/sim"
 )
 
+// shape is how many runs there are, and how they stand to each other.
+type shape int
+
+const (
+	alone      shape = iota
+	oneByOne         // several files: a table each
+	aLineEach        // of a folder: a table of those that do not hold
+	sideBySide       // two runs that are compared
+)
+
 // printer prints what came of runs, in one of three forms.
 type printer struct {
 	form     string
 	out, err io.Writer
-	files    int
+	shape    shape
 	printed  []summary
+	first    *report.Run // of two side by side; nil: it is not there yet
+	hold     int
+	noted    map[string]bool
+	missed   []string // files that do not hold
+	wrongs   []string // files that could not be played
 	events   *json.Encoder
 	failed   error
 }
 
-func newPrinter(form string, out, err io.Writer, files int) (*printer, error) {
+func newPrinter(form string, out, err io.Writer, shape shape) (*printer, error) {
 	switch form {
 	case "table", "events", "json":
 	default:
 		return nil, fmt.Errorf("-o %q: the output is table, events or json", form)
 	}
-	p := &printer{form: form, out: out, err: err, files: files, events: json.NewEncoder(out)}
+	p := &printer{form: form, out: out, err: err, shape: shape, noted: map[string]bool{}, events: json.NewEncoder(out)}
 	p.events.SetEscapeHTML(false)
 	return p, nil
 }
@@ -51,27 +65,67 @@ func (p *printer) log() func(sim.Entry) {
 }
 
 func (p *printer) result(run report.Run) {
+	p.notes(run.File)
+	if run.Result.Held() {
+		p.hold++
+	} else {
+		p.missed = append(p.missed, run.Result.File)
+	}
 	switch p.form {
 	case "json":
-		s := summarize(run.Result)
-		if p.files > 1 {
+		s := summarize(run)
+		if p.shape == sideBySide {
 			s.Label = run.Label
 		}
 		p.printed = append(p.printed, s)
 	case "events":
-		p.outcomes(p.err, run.Result)
+		p.outcomes(p.err, "", run.Result)
+	default:
+		p.people(run)
+	}
+}
+
+// people prints what came of a run for people.
+func (p *printer) people(run report.Run) {
+	switch {
+	case p.shape == sideBySide && p.first == nil:
+		p.first = &run
+	case p.shape == sideBySide:
+		p.comparison(*p.first, run)
+	case p.shape == aLineEach && run.Result.Held() && len(run.Result.Outcomes) == 0:
+		fmt.Fprintf(p.out, "%s: was played; nothing is expected of it\n", run.Result.File)
+	case p.shape == aLineEach && run.Result.Held():
+		p.outcomes(p.out, run.Result.File+": ", run.Result)
 	default:
 		p.table(run)
 	}
 }
 
+// notes tells what is allowed in a file, and hardly what was meant; once, though
+// it is played twice.
+func (p *printer) notes(file *scenario.File) {
+	for _, note := range file.Notes {
+		text := fmt.Sprintf("%s: note: %s", file.Path, note)
+		if !p.noted[text] {
+			p.noted[text] = true
+			fmt.Fprintln(p.err, text)
+		}
+	}
+}
+
+// wrong notes a file that could not be played. Why has been said.
+func (p *printer) wrong(path string) { p.wrongs = append(p.wrongs, path) }
+
 // done prints what could only be printed at the end.
 func (p *printer) done() error {
+	if p.shape == oneByOne || p.shape == aLineEach {
+		p.total()
+	}
 	if p.form != "json" || p.failed != nil {
 		return p.failed
 	}
 	var all any = p.printed
-	if p.files == 1 {
+	if p.shape == alone {
 		if len(p.printed) == 0 {
 			return nil // the file is wrong, and that has been said
 		}
@@ -83,6 +137,21 @@ func (p *printer) done() error {
 	return encoder.Encode(all)
 }
 
+// total sums up what came of several files.
+func (p *printer) total() {
+	out := p.out
+	if p.form != "table" {
+		out = p.err
+	}
+	fmt.Fprintf(out, "%d scenarios: %d held, %d did not, %d could not be played\n", p.hold+len(p.missed)+len(p.wrongs), p.hold, len(p.missed), len(p.wrongs))
+	for _, path := range p.missed {
+		fmt.Fprintf(out, "    did not hold: %s\n", path)
+	}
+	for _, path := range p.wrongs {
+		fmt.Fprintf(out, "    could not be played: %s\n", path)
+	}
+}
+
 // summary is a result as JSON.
 type summary struct {
 	File         string             `json:"file"`
@@ -91,20 +160,30 @@ type summary struct {
 	Holds        bool               `json:"holds"`
 	End          float64            `json:"end"` // seconds
 	Jobs         jobCounts          `json:"jobs"`
+	Runs         runCounts          `json:"runs"`
+	Notes        []string           `json:"notes,omitempty"`
 	Metrics      map[string]float64 `json:"metrics"`
 	Expectations []expectation      `json:"expectations"`
 	Breach       string             `json:"breach,omitempty"`
 	Trace        *scenario.TraceLog `json:"trace,omitempty"`
 }
 
+// jobCounts count each job once.
 type jobCounts struct {
-	Submitted    int `json:"submitted"`
-	Started      int `json:"started"` // runs
-	Ended        int `json:"ended"`
-	Evicted      int `json:"evicted"`
-	Waiting      int `json:"waiting"`
-	Running      int `json:"running"`
-	LongestQueue int `json:"longestQueue"`
+	Submitted    int     `json:"submitted"`
+	Started      int     `json:"started"`
+	NeverStarted int     `json:"neverStarted"` // of those that wait at the end
+	Ended        int     `json:"ended"`        // in whatever way
+	Waiting      int     `json:"waiting"`
+	Running      int     `json:"running"`
+	LongestQueue int     `json:"longestQueue"`
+	LongestWait  float64 `json:"longestWait"` // seconds, until the first start or the end
+}
+
+// runCounts count a job as often as it ran.
+type runCounts struct {
+	Started int `json:"started"`
+	Evicted int `json:"evicted"`
 }
 
 type expectation struct {
@@ -114,14 +193,16 @@ type expectation struct {
 	Got    string `json:"got,omitempty"`
 }
 
-func summarize(r *sim.Result) summary {
+func summarize(run report.Run) summary {
+	r := run.Result
 	c := r.Counts
 	s := summary{
 		File: r.File, Scenario: r.Name, Holds: r.Held(), End: r.End.Seconds(), Metrics: map[string]float64{},
 		Jobs: jobCounts{
-			Submitted: c.Submitted, Started: c.Started, Ended: c.Ended, Evicted: c.Evicted,
-			Waiting: c.Waiting, Running: c.Running, LongestQueue: c.LongestQueue,
+			Submitted: c.Submitted, Started: c.Started, NeverStarted: c.NeverStarted, Ended: c.Ended,
+			Waiting: c.Waiting, Running: c.Running, LongestQueue: c.LongestQueue, LongestWait: c.LongestWait.Seconds(),
 		},
+		Runs: runCounts{Started: c.Runs, Evicted: c.Evicted}, Notes: run.File.Notes,
 		Expectations: []expectation{}, Trace: r.Trace,
 	}
 	for name, value := range r.Metrics { //order:any each sets its own entry
@@ -139,8 +220,9 @@ func summarize(r *sim.Result) summary {
 // table prints the jobs, then what does not hold.
 func (p *printer) table(run report.Run) {
 	file, r := run.File, run.Result
-	if p.files > 1 {
-		fmt.Fprintf(p.out, "== %s\n", cmp.Or(run.Label, r.File))
+	several := p.shape != alone
+	if several {
+		fmt.Fprintf(p.out, "== %s\n", r.File)
 	}
 	if file.About != "" {
 		fmt.Fprintf(p.out, "%s: %s\n", file.Name, file.About)
@@ -151,8 +233,8 @@ func (p *printer) table(run report.Run) {
 	if r.Trace != nil || len(r.Jobs) == 0 {
 		p.numbers(r)
 	}
-	p.outcomes(p.out, r)
-	if p.files > 1 {
+	p.outcomes(p.out, "", r)
+	if several {
 		fmt.Fprintln(p.out)
 	}
 }
@@ -191,14 +273,20 @@ func (p *printer) note(err error) {
 	}
 }
 
-func row(j *sim.JobResult) []string {
-	start, waited := "", ""
+// startCells are when a job started, or is planned to, and how long it waited for
+// that.
+func startCells(j *sim.JobResult) (start, waited string) {
 	switch {
 	case j.Started != nil:
-		start, waited = length(*j.Started), length(*j.Started-j.Submitted)
+		return length(*j.Started), length(*j.Started - j.Submitted)
 	case j.PlannedStart != nil:
-		start = "~" + length(*j.PlannedStart)
+		return "~" + length(*j.PlannedStart), ""
 	}
+	return "", ""
+}
+
+func row(j *sim.JobResult) []string {
+	start, waited := startCells(j)
 	why := ""
 	if j.Reason != "" {
 		why = string(j.Reason) + ": " + j.Message
@@ -236,8 +324,9 @@ func length(d time.Duration) string { return batch.FormatDuration(d) }
 // numbers prints the metrics of a run that is too long for a table.
 func (p *printer) numbers(r *sim.Result) {
 	c := r.Counts
-	fmt.Fprintf(p.out, "%d jobs submitted, %d started, %d evicted, %d ended; %d wait and %d run at the end; the queue was %d long at most\n",
-		c.Submitted, c.Started, c.Evicted, c.Ended, c.Waiting, c.Running, c.LongestQueue)
+	fmt.Fprintf(p.out, "%d jobs submitted, %d started, %d ended; %d runs, %d of them evicted; %d wait at the end, %d of these never started, and %d run; "+
+		"the queue was %d long at most, and the longest wait %s\n",
+		c.Submitted, c.Started, c.Ended, c.Runs, c.Evicted, c.Waiting, c.NeverStarted, c.Running, c.LongestQueue, length(c.LongestWait))
 	t := tabwriter.NewWriter(p.out, 0, 4, 2, ' ', 0)
 	for _, name := range scenario.Metrics() {
 		fmt.Fprintf(t, "%s\t%s\n", name, metricText(name, r.Metrics[name]))
@@ -260,23 +349,26 @@ func metricText(name string, value float64) string {
 	return fmt.Sprintf("%.0f", value)
 }
 
-func (p *printer) outcomes(to io.Writer, r *sim.Result) {
+// outcomes says what holds and what does not, each line after what tells it apart.
+func (p *printer) outcomes(to io.Writer, about string, r *sim.Result) {
 	failed := 0
 	for _, o := range r.Outcomes {
 		if !o.Hold {
 			failed++
-			fmt.Fprintf(to, "does not hold (line %d): %s\n    %s\n", o.Line, o.Text, o.Got)
+			fmt.Fprintf(to, "%sdoes not hold (line %d): %s\n    %s\n", about, o.Line, o.Text, o.Got)
 		}
 	}
 	switch n := len(r.Outcomes); {
 	case r.Breach != nil:
 		// Whatever was expected: "all expectations hold" would be read as well.
-		fmt.Fprintf(to, "the run fails: an invariant is breached %s\n", r.Breach)
+		fmt.Fprintf(to, "%sthe run fails: an invariant is breached %s\n", about, r.Breach)
+	case failed == 1 && n == 1:
+		fmt.Fprintf(to, "%sthe only expectation does not hold\n", about)
 	case failed > 0:
-		fmt.Fprintf(to, "%d of %d expectations do not hold\n", failed, n)
+		fmt.Fprintf(to, "%s%d of %d expectations do not hold\n", about, failed, n)
 	case n == 1:
-		fmt.Fprintln(to, "the only expectation holds")
+		fmt.Fprintf(to, "%sthe only expectation holds\n", about)
 	case n > 0:
-		fmt.Fprintf(to, "all %d expectations hold\n", n)
+		fmt.Fprintf(to, "%sall %d expectations hold\n", about, n)
 	}
 }

@@ -111,8 +111,8 @@ func (r *Run) data() run {
 		Bars: rec.bars, Lanes: rec.lanes(), Classes: rec.classes(), Metrics: map[string]float64{},
 		Queue: lineOf(&rec.waiting, r), Used: lineOf(&rec.used, r),
 		Counts: map[string]int{
-			"submitted": res.Counts.Submitted, "started": res.Counts.Started, "ended": res.Counts.Ended,
-			"waiting": res.Counts.Waiting, "running": res.Counts.Running, "evicted": res.Counts.Evicted,
+			"submitted": res.Counts.Submitted, "ended": res.Counts.Ended, "neverStarted": res.Counts.NeverStarted,
+			"longestWait": int(res.Counts.LongestWait.Seconds()),
 		},
 		Table: []row{}, Missed: []string{},
 	}

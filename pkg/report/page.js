@@ -31,12 +31,15 @@
   }
   node.inSVG = new Set(["g", "path", "line", "rect", "text", "title"]);
 
-  // Figures.
+  // Figures. All but the longest wait are of the jobs alone that started or ended:
+  // they praise whoever leaves some out, and are judged where the work is the same.
   const figures = [
-    ["meanWait", "mean wait", coarse, -1], ["p95Wait", "95 % waited at most", coarse, -1],
+    ["meanWait", "mean wait", coarse, -1], ["p95Wait", "95 % waited at most", coarse, -1], ["longestWait", "longest wait", coarse, -1],
     ["meanBoundedSlowdown", "mean bounded slowdown", plain, -1], ["utilization", "utilization", percent, 1],
     ["makespan", "makespan", coarse, -1],
   ];
+  const figure = (r, key) => key in r.counts ? r.counts[key] : r.metrics[key];
+  const sameWork = runs.every(r => ["submitted", "ended", "neverStarted"].every(k => r.counts[k] === runs[0].counts[k]));
   function tiles() {
     const box = document.getElementById("tiles");
     for (const [key, name, words, better] of figures) {
@@ -44,21 +47,28 @@
       runs.forEach((r, i) => {
         const value = node("div", { class: "value" });
         if (two) { value.append(node("span", { class: "dot", style: "background:" + ink(i), title: r.label })); }
-        value.append(words(r.metrics[key]));
-        if (i === 1 && runs[0].metrics[key] > 0) {
-          const change = r.metrics[key] / runs[0].metrics[key] - 1;
-          const kind = Math.abs(change) < 0.0005 ? "" : change * better > 0 ? " good" : " bad";
+        value.append(words(figure(r, key)));
+        if (i === 1 && figure(runs[0], key) > 0) {
+          const change = figure(r, key) / figure(runs[0], key) - 1;
+          const judged = (sameWork || key === "longestWait") && Math.abs(change) >= 0.0005;
+          const kind = !judged ? "" : change * better > 0 ? " good" : " bad";
           value.append(node("span", { class: "change" + kind }, (change >= 0 ? "+" : "−") + Math.abs(100 * change).toFixed(1) + " %"));
         }
         tile.append(value);
       });
       box.append(tile);
     }
-    const counts = node("div", { class: "tile" }, node("div", { class: "name" }, "jobs ended of submitted"));
-    runs.forEach((r, i) => counts.append(node("div", { class: "value" },
-      ...(two ? [node("span", { class: "dot", style: "background:" + ink(i) })] : []),
-      r.counts.ended.toLocaleString("en") + " of " + r.counts.submitted.toLocaleString("en"))));
-    box.append(counts);
+    function counted(name, words) {
+      const counts = node("div", { class: "tile" }, node("div", { class: "name" }, name));
+      runs.forEach((r, i) => counts.append(node("div", { class: "value" },
+        ...(two ? [node("span", { class: "dot", style: "background:" + ink(i) })] : []), words(r.counts))));
+      box.append(counts);
+    }
+    counted("jobs ended of submitted", c => c.ended.toLocaleString("en") + " of " + c.submitted.toLocaleString("en"));
+    counted("jobs that never started", c => c.neverStarted.toLocaleString("en"));
+    if (!sameWork) {
+      box.after(node("p", { class: "quiet" }, "The runs have not done the same work: figures of the jobs that started or ended alone are not called better or worse."));
+    }
     if (two) { box.before(legend()); }
     const missed = document.getElementById("missed");
     runs.forEach(r => {

@@ -33,6 +33,9 @@ type File struct {
 	Events  []Event // by time, then as in the file
 	Expect  []Expectation
 
+	// Notes are what is allowed, and hardly what was meant.
+	Notes []string
+
 	// LocalQueues says that the file defines LocalQueues of its own: then none
 	// are made for its ClusterQueues.
 	LocalQueues bool

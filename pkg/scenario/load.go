@@ -31,7 +31,14 @@ type Options struct {
 	// Overrides are set in the SchedulingPolicy, which is made if there is none.
 	Overrides []Override
 	// Instead are objects that replace those of the same kind and name.
-	Instead []map[string]any
+	Instead []Replacement
+}
+
+// Replacement is an object of another file than the scenario's.
+type Replacement struct {
+	File           string
+	Document, Line int
+	Object         map[string]any
 }
 
 // Override is a field of the SchedulingPolicy's spec and its value.
@@ -77,12 +84,13 @@ func Load(path string, content []byte, options Options) (*File, error) {
 	if err := l.err(path); err != nil {
 		return nil, err
 	}
+	l.out.Notes = l.out.notes()
 	return l.out, nil
 }
 
 // Objects reads the Berth objects of a file that has no Scenario; false: it has
 // one. They are not admitted yet.
-func Objects(path string, content []byte) (objects []map[string]any, alone bool, err error) {
+func Objects(path string, content []byte) (objects []Replacement, alone bool, err error) {
 	l := &loader{}
 	for i, node := range l.documents(content) {
 		if len(node.Content) == 0 || node.Content[0].Kind == yaml.ScalarNode {
@@ -97,7 +105,7 @@ func Objects(path string, content []byte) (objects []map[string]any, alone bool,
 			d.fail(node.Content[0], "", "must be an object with apiVersion and kind")
 			continue
 		}
-		objects = append(objects, object)
+		objects = append(objects, Replacement{File: path, Document: i + 1, Line: node.Content[0].Line, Object: object})
 	}
 	return objects, true, l.err(path)
 }
@@ -110,8 +118,16 @@ type contents struct {
 
 // document is one document that is not the Scenario.
 type document struct {
+	file         string // empty: the one that is read
 	number, line int
 	object       map[string]any
+	// plain is the object without what was set in it by flags; nil: nothing was.
+	plain map[string]any
+}
+
+// replaced is the document that stands in the place of another.
+func (r Replacement) document() *document {
+	return &document{file: r.File, number: r.Document, line: r.Line, object: r.Object}
 }
 
 func (l *loader) documents(content []byte) []*yaml.Node {

@@ -20,14 +20,17 @@ const (
 // policy that are there without being asked for.
 const defaultName = "default"
 
+// overrideFlag is the flag by which fields of the policy are set.
+const overrideFlag = "--policy"
+
 const berthVersion = "berth.dev/v1alpha1"
 
 // applyInstead puts objects in the place of those of the same kind and name.
 func (l *loader) applyInstead(documents []*document) {
 	for _, d := range documents {
 		for _, other := range l.options.Instead {
-			if keyOf(other) == keyOf(d.object) {
-				d.object = other
+			if keyOf(other.Object) == keyOf(d.object) {
+				*d = *other.document()
 			}
 		}
 	}
@@ -37,8 +40,8 @@ func (l *loader) applyInstead(documents []*document) {
 func (l *loader) admitAll(spec contents) {
 	documents := spec.objects
 	for _, other := range l.options.Instead {
-		if !has(documents, keyOf(other)) {
-			documents = append(documents, &document{object: other})
+		if !has(documents, keyOf(other.Object)) {
+			documents = append(documents, other.document())
 		}
 	}
 	documents = l.override(documents)
@@ -46,7 +49,7 @@ func (l *loader) admitAll(spec contents) {
 	for _, d := range documents {
 		key := keyOf(d.object)
 		if first, twice := seen[key]; twice {
-			l.add(Problem{Document: d.number, Line: d.line, Text: fmt.Sprintf("%s stands already in document %d", key, first)})
+			l.add(Problem{File: d.file, Document: d.number, Line: d.line, Text: fmt.Sprintf("%s stands already in document %d", key, first)})
 			continue
 		}
 		seen[key] = d.number
@@ -69,6 +72,18 @@ func (l *loader) admitAll(spec contents) {
 			l.admit(&document{object: door(object.Name)})
 		}
 	}
+}
+
+// deepCopy copies an object as far as fields may be set in it.
+func deepCopy(object map[string]any) map[string]any {
+	out := make(map[string]any, len(object))
+	for name, value := range object { //order:any each its own entry
+		if inner, ok := value.(map[string]any); ok {
+			value = deepCopy(inner)
+		}
+		out[name] = value
+	}
+	return out
 }
 
 func has(documents []*document, key string) bool {
@@ -108,6 +123,8 @@ func (l *loader) override(documents []*document) []*document {
 		policy = &document{object: bare(kindSchedulingPolicy, "", defaultName, map[string]any{})}
 		documents = append(documents, policy)
 	}
+	policy.plain = policy.object
+	policy.object = deepCopy(policy.object)
 	for _, o := range l.options.Overrides {
 		at := policy.object
 		for _, key := range append([]string{"spec"}, o.Path[:len(o.Path)-1]...) {
@@ -126,7 +143,7 @@ func (l *loader) override(documents []*document) []*document {
 func (l *loader) admit(d *document) {
 	object, err := l.options.Admitter.Admit(d.object, nil)
 	if err != nil {
-		l.add(Problem{Document: d.number, Line: d.line, Text: err.Error()})
+		l.add(l.blame(d, err))
 		return
 	}
 	l.keep(object)
@@ -135,6 +152,17 @@ func (l *loader) admit(d *document) {
 		return
 	}
 	l.out.Objects = append(l.out.Objects, object)
+}
+
+// blame says where an object that is refused comes from. One that would do
+// without what was set in it is the flag's.
+func (l *loader) blame(d *document, err error) Problem {
+	if d.plain != nil {
+		if _, wrong := l.options.Admitter.Admit(d.plain, nil); wrong == nil {
+			return Problem{File: overrideFlag, Text: err.Error()}
+		}
+	}
+	return Problem{File: d.file, Document: d.number, Line: d.line, Text: err.Error()}
 }
 
 func (l *loader) keep(object Object) { l.store[object.key()] = object.Raw }

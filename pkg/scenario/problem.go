@@ -12,6 +12,7 @@ const problemsMax = 20
 
 // Problem is one thing that is wrong with a file.
 type Problem struct {
+	File     string // or flag, if it is not the file that is read
 	Document int    // from 1; 0: the file as a whole
 	Line     int    // 0: unknown
 	Path     string // of the field; empty: the document
@@ -51,7 +52,7 @@ func (e *FileError) Error() string {
 			lines = append(lines, fmt.Sprintf("%s: and %d more", e.File, len(e.Problems)-problemsMax))
 			break
 		}
-		lines = append(lines, e.File+": "+p.String())
+		lines = append(lines, cmp.Or(p.File, e.File)+": "+p.String())
 	}
 	return strings.Join(lines, "\n")
 }

@@ -28,14 +28,14 @@ type meter struct {
 
 	queues map[batch.QueueName]batch.Resources
 
-	waits                         []float64
-	slowdowns                     float64
-	slowdownCount                 int
-	submissions, startCount, ends int
-	waiting, running, evictions   int
-	longestQueue, plans, moments  int
-	firstSubmit, lastEnd          time.Duration
-	lostGPUSeconds                float64
+	waits                        []float64
+	slowdowns                    float64
+	slowdownCount                int
+	submissions, startCount      int
+	waiting, running, evictions  int
+	longestQueue, plans, moments int
+	firstSubmit, lastEnd         time.Duration
+	lostGPUSeconds               float64
 }
 
 // advance integrates up to a time.
@@ -94,7 +94,6 @@ func (m *meter) stopped(j *job) {
 func (m *meter) gone(*job) { m.waiting-- }
 
 func (m *meter) finished(j *job) {
-	m.ends++
 	m.slowdownCount++
 	run := m.world.now - j.started
 	m.slowdowns += max(1, (m.world.now-j.submitted).Seconds()/max(shortJob, run).Seconds())

@@ -24,10 +24,18 @@ type Result struct {
 
 // Counts are how many of what a run had.
 type Counts struct {
-	Submitted, Started, Ended, Evicted int
-	Waiting, Running                   int // at the end
-	LongestQueue                       int
-	Plans                              int
+	// Submitted are all jobs. Of these Started have run, if in several runs, and
+	// Ended have ended in whatever way; the rest are Waiting and Running at the end.
+	Submitted, Started, Ended int
+	Waiting, Running          int
+	// NeverStarted are those that wait at the end and have not run at all.
+	NeverStarted  int
+	Runs, Evicted int // runs that began, and evictions
+	LongestQueue  int
+	Plans         int
+	// LongestWait is the longest that a job waited for its first start; of one
+	// that has not started, until the end.
+	LongestWait time.Duration
 }
 
 // JobResult is what came of one job.
@@ -81,16 +89,31 @@ func (w *world) conclude() *Result {
 	m := &w.meter
 	out := &Result{
 		File: w.file.Path, Name: w.file.Name, End: w.now, Metrics: m.metrics(), Breach: w.breach,
-		Counts: Counts{
-			Submitted: m.submissions, Started: m.startCount, Ended: m.ends, Evicted: m.evictions,
-			Waiting: m.waiting, Running: m.running, LongestQueue: m.longestQueue, Plans: m.plans,
-		},
+		Counts: w.counts(),
 	}
 	for _, j := range w.order {
 		out.Jobs = append(out.Jobs, w.resultOf(j))
 	}
 	for _, c := range w.results {
 		out.Outcomes = append(out.Outcomes, c.outcome())
+	}
+	return out
+}
+
+func (w *world) counts() Counts {
+	m := &w.meter
+	out := Counts{
+		Submitted: m.submissions, Started: len(m.waits), Ended: m.submissions - m.waiting - m.running,
+		Runs: m.startCount, Evicted: m.evictions, Waiting: m.waiting, Running: m.running, LongestQueue: m.longestQueue, Plans: m.plans,
+	}
+	for _, wait := range m.waits {
+		out.LongestWait = max(out.LongestWait, time.Duration(wait*float64(time.Second)))
+	}
+	for _, j := range w.jobs { //order:any a count, and the longest
+		if j.starts == 0 && !j.ended {
+			out.NeverStarted++
+			out.LongestWait = max(out.LongestWait, w.now-j.submitted)
+		}
 	}
 	return out
 }

@@ -139,7 +139,7 @@ func (w *world) settleMoment() {
 	}
 	if w.options.Progress != nil && w.meter.moments%progressEvery == 0 {
 		w.options.Progress(Progress{
-			Now: w.now, Submitted: w.meter.submissions, Ended: w.meter.ends, Waiting: w.meter.waiting,
+			Now: w.now, Submitted: w.meter.submissions, Ended: w.meter.submissions - w.meter.waiting - w.meter.running, Waiting: w.meter.waiting,
 		})
 	}
 }

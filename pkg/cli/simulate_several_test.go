@@ -1,0 +1,145 @@
+package cli
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// starves is a gang beside a stream that never leaves both nodes free at once.
+const starves = `apiVersion: sim.berth.dev/v1alpha1
+kind: Scenario
+metadata: {name: starves}
+spec:
+  about: A gang beside a stream of small jobs.
+  until: 1h
+  nodes: [{prefix: n, count: 2, resources: {nvidia.com/gpu: 8}}]
+  jobs:
+  - {name: s0, at: 0m, requests: {nvidia.com/gpu: 8}, walltime: 20m}
+  - {name: gang, at: 1m, pods: 2, requests: {nvidia.com/gpu: 8}, walltime: 30m}
+  - {name: s1, at: 10m, requests: {nvidia.com/gpu: 8}, walltime: 15m}
+  - {name: s2, at: 20m, requests: {nvidia.com/gpu: 8}, walltime: 41m}
+  - {name: s3, at: 30m, requests: {nvidia.com/gpu: 8}, walltime: 15m}
+  expect: [{job: gang, start: 20m}]
+`
+
+// TestAPolicyThatStarvesAJobIsNotCalledBetter, though all others wait less; both
+// runs stand side by side.
+func TestAPolicyThatStarvesAJobIsNotCalledBetter(t *testing.T) {
+	t.Parallel()
+	out, said, code := berth(t, map[string]string{"story.yaml": starves, "none.yaml": onePolicy}, "simulate", "-f", "story.yaml", "--compare", "none.yaml")
+	want := `starves: A gang beside a stream of small jobs.
+FIGURE                   story   none    CHANGE
+jobs ended               2       3       +1
+jobs that never started  1       1       =
+longest wait             40m     59m     +47.5 % worse
+mean wait                22m15s  0s      -100.0 % (of other jobs)
+95 % waited at most      40m     0s      -100.0 % (of other jobs)
+mean bounded slowdown    1.32    1.00    -24.1 % (of other jobs)
+utilization              83.3 %  75.0 %  -10.0 % (of other jobs)
+makespan                 50m     45m     -10.0 % (of other jobs)
+GPU time lost            0s      0s      =
+The runs have not done the same work: of 5 jobs 2 ended and 1 never started in story, of 5 jobs 3 ended and 1 never started in none.
+Figures of the jobs that started or ended alone are not called better or worse.
+
+JOB   QUEUE    SUBMITTED  story: STATE  START  END  WAITED    EVICTED  none: STATE  START  END  WAITED    EVICTED
+s0    default  0s         Completed     0s     20m  0s        -        Completed    0s     20m  0s        -
+gang  default  1m         Completed     20m    50m  19m       -        Pending      -      -    over 59m  -
+s1    default  10m        Running       50m    -    40m       -        Completed    10m    25m  0s        -
+s2    default  20m        Running       50m    -    30m       -        Running      20m    -    0s        -
+s3    default  30m        Pending       ~1h5m  -    over 30m  -        Completed    30m    45m  0s        -
+story: the only expectation holds
+none: does not hold (line 14): {job: gang, start: 20m}
+    it did not start (Resources: asks 2 × 8 nvidia.com/gpu; 8 of 16 nvidia.com/gpu free, room for 1 of 2 pods now; no start is known, it starts by itself when enough running work has ended)
+none: the only expectation does not hold
+`
+	if code != 0 || said != "" || out != want {
+		t.Errorf("exit code %d, said %s, printed\n%s\nwant\n%s", code, said, out, want)
+	}
+}
+
+// TestWhatIsComparedIsReadBeforeTheFirstRun: that may take hours.
+func TestWhatIsComparedIsReadBeforeTheFirstRun(t *testing.T) {
+	t.Parallel()
+	wild := strings.Replace(onePolicy, "None", "Wild", 1)
+	out, said, code := berth(t, map[string]string{"a": fits, "p": wild}, "simulate", "-f", "a", "--compare", "p")
+	if code != 2 || out != "" || !strings.HasPrefix(said, "p: document 1, line 1: ") {
+		t.Errorf("exit code %d, said %s, printed\n%s", code, said, out)
+	}
+}
+
+// TestTheScenariosOfAFolderArePlayedInOrder, and summed up; what lies beside them
+// and is none is left alone.
+func TestTheScenariosOfAFolderArePlayedInOrder(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	write := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("b.yaml", fits)
+	write("a.yml", strings.Replace(fits, "start: 30m", "start: 1h", 1))
+	write("c.yaml", strings.Replace(fits, "walltime", "walltme", 1))
+	write("d.yaml", strings.ReplaceAll(fits, "  expect: [{job: a, start: 0s}, {job: b, start: 30m}]\n", ""))
+	write("policy.yaml", onePolicy)
+	write("notes.txt", "not a scenario")
+	out, said, code := berth(t, nil, "simulate", "-f", folder)
+	out, said = strings.ReplaceAll(out, folder+"/", ""), strings.ReplaceAll(said, folder+"/", "")
+	want := `== a.yml
+fits: One job on one node.
+JOB  QUEUE    STATE      SUBMITTED  START  END    WAITED  VIA    PODS  NODES  WHY
+a    default  Completed  0s         0s     30m    0s      Order  1     1      
+b    default  Completed  1m         30m    1h30m  29m     Order  1     1      
+does not hold (line 10): {job: b, start: 1h}
+    start is 30m
+1 of 2 expectations do not hold
+
+b.yaml: all 2 expectations hold
+d.yaml: was played; nothing is expected of it
+4 scenarios: 2 held, 1 did not, 1 could not be played
+    did not hold: a.yml
+    could not be played: c.yaml
+`
+	if code != 2 || out != want || !strings.HasPrefix(said, "c.yaml: document 1, line 8: spec.jobs[0].walltme: unknown field") {
+		t.Errorf("exit code %d, said %s, printed\n%s\nwant\n%s", code, said, out, want)
+	}
+	if _, said, code := berth(t, nil, "simulate", "-f", t.TempDir()); code != 2 || !strings.Contains(said, "has no scenario: no file *.yaml or *.yml with a document of kind Scenario") {
+		t.Errorf("an empty folder: exit code %d, said %s", code, said)
+	}
+}
+
+// TestJobsAreCountedOnceAndRunsAsOftenAsTheyWere: a job that is taken back and
+// started again is one job and two runs.
+func TestJobsAreCountedOnceAndRunsAsOftenAsTheyWere(t *testing.T) {
+	t.Parallel()
+	out, _, _ := berth(t, map[string]string{"a": gives}, "simulate", "-f", "a", "-o", "json")
+	var got summary
+	if err := json.Unmarshal([]byte(out), &got); err != nil {
+		t.Fatal(err)
+	}
+	jobs := jobCounts{Submitted: 2, Started: 2, Ended: 2, LongestQueue: 1}
+	if runs := (runCounts{Started: 3, Evicted: 1}); got.Jobs != jobs || got.Runs != runs {
+		t.Errorf("jobs %+v, want %+v; runs %+v, want %+v", got.Jobs, jobs, got.Runs, runs)
+	}
+}
+
+// TestAMissingCohortIsSaid: a cluster allows it too, and it is hardly meant.
+func TestAMissingCohortIsSaid(t *testing.T) {
+	t.Parallel()
+	queue := "apiVersion: berth.dev/v1alpha1\nkind: ClusterQueue\nmetadata: {name: red}\nspec: {cohortName: company}\n---\n"
+	cohort := "apiVersion: berth.dev/v1alpha1\nkind: Cohort\nmetadata: {name: company}\nspec: {parentName: world}\n---\n"
+	story := strings.ReplaceAll(fits, "name: a,", "name: a, queue: red,")
+	story = strings.ReplaceAll(story, "name: b,", "name: b, queue: red,")
+	for _, test := range []struct{ file, want string }{
+		{queue + story, "a: note: ClusterQueue red names Cohort company, which no object describes: nothing is borrowed or lent by it\n"},
+		{queue + cohort + story, "a: note: Cohort company names Cohort world, which no object describes: nothing is borrowed or lent by it\n"},
+		{queue + strings.Replace(cohort, "parentName: world", "", 1) + story, ""},
+	} {
+		if _, said, code := berth(t, map[string]string{"a": test.file}, "simulate", "-f", "a"); code != 0 || said != test.want {
+			t.Errorf("exit code %d, said %q, want %q", code, said, test.want)
+		}
+	}
+}
