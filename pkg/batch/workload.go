@@ -47,6 +47,7 @@ type Workload struct {
 	RequeueAfter time.Time   // not tried again before; zero: at once
 	Promise      time.Time   // planned start that binds; zero: none
 	Revoked      time.Time   // planned start that bound before a person's edit, until the next is found; zero: none
+	RevokedBy    string      // what the person has edited; empty: the workload itself
 	Allocation   *Allocation // nil while it waits
 	Nomination   *Nomination // the placement that is kept for it while its victims end; nil: none
 	Eviction     *Eviction   // not nil from the decision to take it back until it waits again

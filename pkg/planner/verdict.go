@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -359,7 +360,7 @@ func nameOf(w *batch.Workload) string { return w.Namespace + "/" + w.Name }
 func (v *verdicts) movedBy(c *contender, at place) string {
 	promise, revoked := c.workload().Promise, c.workload().Revoked
 	if promise.IsZero() && !revoked.IsZero() && (c.at == nil || timeOf(c.start()).After(revoked)) {
-		v.moved[c] = "edit of " + nameOf(c.workload())
+		v.moved[c] = "edit of " + cmp.Or(c.workload().RevokedBy, nameOf(c.workload()))
 		return v.moved[c]
 	}
 	if promise.IsZero() || (c.at != nil && !timeOf(c.start()).After(promise)) {

@@ -3,6 +3,7 @@ package state
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/google/btree"
 
@@ -117,7 +118,14 @@ func (s *State) stepTables(e batch.Event) {
 	s.loose = true
 	switch e := e.(type) {
 	case batch.QueueObserved:
+		was := s.queues.rows[e.Queue.Name]
 		s.queues.set(e.Queue.Name, e.Queue)
+		if was != nil && was.Tier != e.Queue.Tier {
+			s.rerank("ClusterQueue "+string(e.Queue.Name), func(name batch.LocalQueueName) bool {
+				lq := s.localQueues.rows[name]
+				return lq != nil && slices.Contains(lq.Queues, e.Queue.Name)
+			})
+		}
 	case batch.QueueGone:
 		s.queues.drop(e.Name)
 	case batch.CohortObserved:
@@ -129,7 +137,11 @@ func (s *State) stepTables(e batch.Event) {
 	case batch.AccountGone:
 		s.accounts.drop(e.Name)
 	case batch.LocalQueueObserved:
+		was := s.localQueues.rows[e.LocalQueue.Name]
 		s.localQueues.set(e.LocalQueue.Name, e.LocalQueue)
+		if was != nil && !slices.Equal(was.Queues, e.LocalQueue.Queues) {
+			s.rerank("LocalQueue "+string(e.LocalQueue.Name), func(name batch.LocalQueueName) bool { return name == e.LocalQueue.Name })
+		}
 	case batch.LocalQueueGone:
 		s.localQueues.drop(e.Name)
 	case batch.FlavorObserved:

@@ -118,12 +118,7 @@ func (s *State) observeWorkload(seen batch.Workload) {
 	}
 	shape := batch.Shape(seen.PodSets)
 	if ours := r.workload; ours != nil && seen.Allocation == nil && edited(ours, &seen, shape != r.shape) {
-		// An edit by a person is ranked anew: no promise of ours binds it.
-		if !ours.Promise.IsZero() {
-			seen.Revoked = ours.Promise
-		}
-		seen.Promise, seen.LastVerdict, r.held = time.Time{}, nil, nil
-		s.loose = true
+		s.revoke(r, &seen, ours.Promise, "")
 	}
 	if r.workload != nil {
 		s.names.remove(r) // of an older record of ours, which may have been a member of nothing
@@ -132,6 +127,35 @@ func (s *State) observeWorkload(seen batch.Workload) {
 	r.workload = &seen
 	s.names.add(r)
 	s.touch(r)
+}
+
+// revoke has a workload ranked anew: a person has edited it, or something else
+// that is named, so that no promise of ours binds it.
+func (s *State) revoke(r *record, w *batch.Workload, promise time.Time, by string) {
+	if !promise.IsZero() {
+		w.Revoked, w.RevokedBy = promise, by
+	}
+	w.Promise, w.LastVerdict, r.held = time.Time{}, nil, nil
+	s.loose = true
+}
+
+// rerank has all ranked anew that wait at some local queues: where these, or
+// their queues, rank was edited.
+func (s *State) rerank(by string, concerned func(batch.LocalQueueName) bool) {
+	var waiting []*record
+	s.waiting.Ascend(func(w *batch.Waiting) bool {
+		r := s.records[w.Workload.ID]
+		if r.workload != nil && r.workload.Allocation == nil && r.workload.Finished == nil && concerned(r.workload.LocalQueue) {
+			waiting = append(waiting, r)
+		}
+		return true
+	})
+	for _, r := range waiting {
+		own := *r.workload
+		s.revoke(r, &own, own.Promise, by)
+		r.workload = &own
+		s.touch(r)
+	}
 }
 
 // edited says whether what was asked for has changed in a way that changes its
@@ -181,7 +205,7 @@ func keepDecisions(seen, ours *batch.Workload) {
 // still be on its way to the API server, and nobody else says anything there.
 func keepAnswers(seen, ours *batch.Workload) {
 	seen.LastVerdict, seen.Promise, seen.Outcomes = ours.LastVerdict, ours.Promise, ours.Outcomes
-	seen.Revoked = ours.Revoked
+	seen.Revoked, seen.RevokedBy = ours.Revoked, ours.RevokedBy
 	seen.HeldBy, seen.HeldSince, seen.TakenBack = ours.HeldBy, ours.HeldSince, ours.TakenBack
 	seen.Nomination, seen.Notice = ours.Nomination, ours.Notice
 	seen.CheckpointedAt = later(seen.CheckpointedAt, ours.CheckpointedAt)
