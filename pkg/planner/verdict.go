@@ -447,7 +447,10 @@ func (v *verdicts) lostBefore(c *contender) string {
 
 // came says how higher-ranked work came to be before another.
 func came(w *batch.Workload) string {
-	if !w.Revoked.IsZero() {
+	switch {
+	case w.RevokedBy != "":
+		return "edit of " + w.RevokedBy + ", higher-ranked " + nameOf(w)
+	case !w.Revoked.IsZero():
 		return "edit of higher-ranked " + nameOf(w)
 	}
 	return "higher-ranked arrival " + nameOf(w)
