@@ -20,9 +20,41 @@ func (l *loader) events(in []v1alpha1.Event) {
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(out[a].At, out[b].At) })
 	for _, i := range order {
-		l.event(fmt.Sprintf("spec.events[%d]", i), &in[i], &out[i])
-		l.out.Events = append(l.out.Events, out[i])
+		for _, each := range l.perMember(in[i]) {
+			l.event(fmt.Sprintf("spec.events[%d]", i), &each, &out[i])
+			l.out.Events = append(l.out.Events, out[i])
+		}
 	}
+}
+
+// perMember is what a person does to an array as a whole, as what is done to
+// each of its members: the Job behind them is one.
+func (l *loader) perMember(in v1alpha1.Event) []v1alpha1.Event {
+	edited := cmp.Or(in.Release, in.Hold)
+	if in.Set != nil {
+		edited = in.Set.Job
+	}
+	if len(l.named[edited]) > 0 {
+		return []v1alpha1.Event{in} // a job has that name
+	}
+	var all []v1alpha1.Event
+	for _, id := range l.arrays[edited] {
+		each, name := in, string(id)
+		switch {
+		case in.Release != "":
+			each.Release = name
+		case in.Hold != "":
+			each.Hold = name
+		default:
+			set := *in.Set
+			set.Job, each.Set = name, &set
+		}
+		all = append(all, each)
+	}
+	if all == nil {
+		return []v1alpha1.Event{in}
+	}
+	return all
 }
 
 func (l *loader) event(path string, in *v1alpha1.Event, out *Event) {

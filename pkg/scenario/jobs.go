@@ -85,6 +85,9 @@ func (l *loader) array(path string, j *v1alpha1.Job, job Job) {
 			return
 		}
 		l.put(member, j.PriorityClass)
+		for _, name := range []string{j.Name, string(JobID(w.Namespace, j.Name))} {
+			l.arrays[name] = append(l.arrays[name], w.ID)
+		}
 	}
 }
 

@@ -62,6 +62,7 @@ type loader struct {
 	numbered map[string]int
 	jobs     map[batch.WorkloadID]int // index in out.Jobs
 	named    map[string][]batch.WorkloadID
+	arrays   map[string][]batch.WorkloadID // members, by NAME and by NAMESPACE/NAME
 	classOf  map[batch.WorkloadID]string
 }
 
@@ -72,7 +73,7 @@ func Load(path string, content []byte, options Options) (*File, error) {
 		out:     &File{Path: path, Start: defaultStart(), Seed: 1},
 		store:   map[string]map[string]any{}, classes: map[string]int32{},
 		nodes: map[batch.NodeName]bool{}, numbered: map[string]int{},
-		jobs: map[batch.WorkloadID]int{}, named: map[string][]batch.WorkloadID{}, classOf: map[batch.WorkloadID]string{},
+		jobs: map[batch.WorkloadID]int{}, named: map[string][]batch.WorkloadID{}, arrays: map[string][]batch.WorkloadID{}, classOf: map[batch.WorkloadID]string{},
 	}
 	documents := l.documents(content)
 	spec := l.sort(documents)
