@@ -83,16 +83,17 @@ func TestOptionGuard(t *testing.T) {
 		{"checkpoint", "annotation,lead=5m,every=1m,lead=6m", "lead can stand there once"},
 		{"checkpoint", "annotation,container=main", "container names where a signal or an exec goes, one of main"},
 		{"checkpoint", "signal=USR1,container=other", "container names where a signal or an exec goes, one of main"},
-		{"cancel", "0", ""},
-		{"cancel", "2m", ""},
-		{"cancel", "1d12h", ""},
+		{"cancel", "0", `is "0" on a %KIND that is only being made: it would be ended before it starts, and never run. Leave it out, or write berth.dev/hold: "true"`},
+		{"cancel", "2m", "that is only being made"},
 		{"cancel", "", `or "0" to end it at once`},
 		{"cancel", "now", `or "0" to end it at once`},
+		{"cancel", "true", `or "0" to end it at once`},
+		{"cancel", "false", `or "0" to end it at once`},
 	} {
 		t.Run(test.option+"="+test.value, func(t *testing.T) {
 			key := "berth.dev/" + test.option
 			got := message(s.admit(alice, admission.Create, nil, job(free, queue("default"), annotation(key, test.value))))
-			if (got == "") != (test.want == "") || !strings.Contains(got, test.want) {
+			if want := strings.ReplaceAll(test.want, "%KIND", "Job"); (got == "") != (want == "") || !strings.Contains(got, want) {
 				t.Errorf("a Job: got %q, want %q", got, test.want)
 			}
 			if test.option == "min-pods" || test.option == "array" {
@@ -102,7 +103,7 @@ func TestOptionGuard(t *testing.T) {
 				return
 			}
 			got = message(s.admit(alice, admission.Create, nil, pod(free, podQueue("default"), annotated(key, test.value))))
-			if (got == "") != (test.want == "") || !strings.Contains(got, test.want) {
+			if want := strings.ReplaceAll(test.want, "%KIND", "Pod"); (got == "") != (want == "") || !strings.Contains(got, want) {
 				t.Errorf("a Pod: got %q, want %q", got, test.want)
 			}
 		})
@@ -162,8 +163,10 @@ func TestACancelStays(t *testing.T) {
 	s := newServer(t)
 	cancel := func(grace string) func(*batchv1.Job) { return annotation("berth.dev/cancel", grace) }
 	running := job(free, queue("default"))
-	if got := message(s.admit(alice, admission.Update, running, job(free, queue("default"), cancel("2m")))); got != "" {
-		t.Errorf("a running Job can't be cancelled: %s", got)
+	for _, grace := range []string{"0", "2m", "1d12h"} {
+		if got := message(s.admit(alice, admission.Update, running, job(free, queue("default"), cancel(grace)))); got != "" {
+			t.Errorf("a running Job can't be cancelled with %s: %s", grace, got)
+		}
 	}
 	for _, after := range []*batchv1.Job{job(free, queue("default")), job(free, queue("default"), cancel("1h"))} {
 		if got := message(s.admit(alice, admission.Update, job(free, queue("default"), cancel("2m")), after)); !strings.Contains(got, "can't be taken back") {
@@ -180,6 +183,10 @@ func TestACancelStays(t *testing.T) {
 	alone := annotated("berth.dev/cancel", "2m")
 	if got := message(s.admit(alice, admission.Update, member(), member(alone))); !strings.Contains(got, "put it on its Job") {
 		t.Errorf("a member alone is cancelled: %q", got)
+	}
+	if got := message(s.admit("system:serviceaccount:kube-system:job-controller", admission.Create, nil,
+		pod(free, ownedBy("batch/v1", "Job"), annotated("berth.dev/cancel", "2m")))); strings.Contains(got, "only being made") {
+		t.Errorf("a pod can't be made by a template that has what means nothing there: %q", got)
 	}
 	if got := message(s.admit("system:serviceaccount:berth-system:berth-controller", admission.Update, member(), member(alone))); got != "" {
 		t.Errorf("Berth can't pass a cancel on to a member: %q", got)

@@ -467,6 +467,7 @@ type QueueUsage struct {
 // +kubebuilder:printcolumn:name="GPUs",type=string,JSONPath=`.status.gpus`
 // +kubebuilder:printcolumn:name="Next",type=string,JSONPath=`.status.plannedNext`
 // +kubebuilder:printcolumn:name="Max-Walltime",type=string,JSONPath=`.spec.walltime.max`
+// +kubebuilder:printcolumn:name="Message",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Active")].message`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:validation:XValidation:fieldPath=".metadata",rule="size(self.metadata.name) <= 63",message="a ClusterQueue's name has at most 63 characters"
 type ClusterQueue struct {

@@ -40,7 +40,14 @@ type TopologyLevel struct {
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:scope=Cluster,path=topologies,categories=berth
-// +kubebuilder:printcolumn:name="Levels",type=string,JSONPath=`.spec.levels[*].name`
+// +kubebuilder:printcolumn:name="L1",type=string,description="The widest level.",JSONPath=`.spec.levels[0].name`
+// +kubebuilder:printcolumn:name="L2",type=string,description="The second level.",JSONPath=`.spec.levels[1].name`
+// +kubebuilder:printcolumn:name="L3",type=string,description="The level below that, if there is one.",JSONPath=`.spec.levels[2].name`
+// +kubebuilder:printcolumn:name="L4",type=string,description="The level below that, if there is one.",JSONPath=`.spec.levels[3].name`
+// +kubebuilder:printcolumn:name="L5",type=string,description="The level below that, if there is one.",JSONPath=`.spec.levels[4].name`
+// +kubebuilder:printcolumn:name="L6",type=string,description="The level below that, if there is one.",JSONPath=`.spec.levels[5].name`
+// +kubebuilder:printcolumn:name="L7",type=string,description="The level below that, if there is one.",JSONPath=`.spec.levels[6].name`
+// +kubebuilder:printcolumn:name="L8",type=string,description="The level below that, if there is one.",JSONPath=`.spec.levels[7].name`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:validation:XValidation:fieldPath=".metadata",rule="size(self.metadata.name) <= 63",message="a Topology's name has at most 63 characters"
 type Topology struct {
