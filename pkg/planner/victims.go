@@ -163,18 +163,28 @@ func (p *pass) priceOf(v *victim) int64 {
 	return v.weight * max(0, int64(p.now.Sub(savedAt(v.Workload, p.now))/time.Second))
 }
 
-// savedAt is since when a run has saved nothing: its start, or its last
-// checkpoint, as far as that is known.
+// savesLate is by which part of its interval a save that is expected may come
+// late: a run needs time until it goes on with its work, and to save it. Nobody
+// tells us of that, and whoever loses least is sought: if saves counted from the
+// second in which they are due, those would be taken that are about to save.
+const savesLate = 4
+
+// savedAt is since when a run has saved nothing: the last save that it told of.
+// Of one that tells nothing, the last that must be over if it saves as often as it
+// says; else its start.
 func savedAt(w *batch.Workload, now time.Time) time.Time {
 	start := w.Allocation.Start
-	saved := start
-	if every := w.Checkpoint.Every; every > 0 && now.After(start) {
-		saved = start.Add(now.Sub(start).Truncate(every))
+	if at := w.CheckpointedAt; at.After(start) && !at.After(now) {
+		return at
 	}
-	if w.CheckpointedAt.After(saved) && !w.CheckpointedAt.After(now) {
-		saved = w.CheckpointedAt
+	works, every := start, w.Checkpoint.Every
+	if w.ReadySince.After(start) {
+		works = w.ReadySince
 	}
-	return saved
+	if over := now.Sub(works) - every/savesLate; every > 0 && over >= every {
+		return works.Add(over.Truncate(every))
+	}
+	return start
 }
 
 // holdsOf looks up what a victim takes of which nodes.
