@@ -66,7 +66,8 @@ func (p *pass) with(h *hunt) *pass {
 	// Whom it would have lost its place to has one now.
 	maps.DeleteFunc(again.barred, func(_ batch.WorkloadID, by []batch.WorkloadID) bool { return again.named[by[0]] != nil })
 	again.firm = map[batch.WorkloadID]*kept{}
-	for _, c := range p.order {
+	for _, i := range h.held {
+		c := p.order[i]
 		id := c.workload().ID
 		if c.best() == c && h.counts(c) && again.ousted[id] == nil && (h.prey == preyAll || p.firm[id] != nil) {
 			again.firm[id] = &kept{record: c, option: c.option, place: c.place}
@@ -166,10 +167,12 @@ type hunt struct {
 	spared     []spared  // whose place may be taken later
 	priorities []int32   // of the victims, ascending
 	scenes     map[sceneKey]*scene
+	held       []int           // of the order: those who may have a place
 	touched    *timeline.Nodes // nodes that are given up anyhow
 	paid       map[batch.WorkloadID][]quota.Charge
 	usage      *quota.Usage // when those are gone that give way; nil: nobody has a quota
 	begun      bool         // what starts in this plan is taken as running, and may stay out
+	marks      []mark       // by node, of the last search that has come there
 
 	taken   map[batch.WorkloadID]batch.Eviction
 	named   map[batch.WorkloadID]*batch.Nomination
@@ -204,7 +207,9 @@ func (p *pass) newHunt(of prey) *hunt {
 	h := &hunt{
 		p: p, prey: of, begun: of != preyRuns, stayOut: map[batch.WorkloadID]*batch.Workload{}, scenes: map[sceneKey]*scene{}, taken: map[batch.WorkloadID]batch.Eviction{},
 		named: map[batch.WorkloadID]*batch.Nomination{}, settled: map[*claim]bool{}, places: map[*claim]stay{},
+		marks: make([]mark, len(p.Nodes)),
 	}
+	h.held = p.owned()
 	if of == preyRuns || of == preyAll {
 		h.findRuns()
 	}
@@ -243,7 +248,8 @@ func (h *hunt) findRuns() {
 // be taken too.
 func (h *hunt) findStarts() {
 	p := h.p
-	for _, c := range p.order {
+	for _, i := range h.held {
+		c := p.order[i]
 		if !c.placed() || !c.queue.Preemption.LetsGo() {
 			continue
 		}
@@ -303,7 +309,8 @@ func (h *hunt) readUses() {
 		}
 	}
 	// What starts in this plan counts as running: the next one would find it so.
-	for _, c := range p.order {
+	for _, i := range h.held {
+		c := p.order[i]
 		if c.placed() && (c.nomination != nil || c.starts(p)) {
 			h.usage.Add(c.place.bill)
 		}
@@ -311,9 +318,9 @@ func (h *hunt) readUses() {
 }
 
 // nominees are those that a place is kept for, or that start in one.
-func (p *pass) nominees() (all []*contender) {
-	for _, c := range p.order {
-		if c.nomination != nil && c.placed() {
+func (h *hunt) nominees() (all []*contender) {
+	for _, i := range h.held {
+		if c := h.p.order[i]; c.nomination != nil && c.placed() {
 			all = append(all, c)
 		}
 	}
@@ -349,7 +356,7 @@ func (h *hunt) try(index int, c *contender) {
 			}
 		}
 		if best != nil {
-			h.close(c, best)
+			h.close(index, best)
 			return
 		}
 	}
@@ -396,10 +403,14 @@ func (d *deal) highest() standing {
 	return slices.MaxFunc(d.victims, func(a, b *victim) int { return a.standing.compare(b.standing) }).standing
 }
 
-// close makes a deal.
-func (h *hunt) close(c *contender, d *deal) {
+// close makes a deal with a contender.
+func (h *hunt) close(index int, d *deal) {
+	c := h.p.order[index]
 	if len(d.victims) == 0 {
 		h.settled[c.claim], h.places[c.claim] = true, d.place
+		if at, held := slices.BinarySearch(h.held, index); !held {
+			h.held = slices.Insert(h.held, at, index)
+		}
 		return
 	}
 	h.commit(c, d.option, d.place, d.victims)
@@ -544,7 +555,10 @@ func (h *hunt) commit(c *contender, option int, place stay, victims []*victim) {
 	for _, s := range h.scenes { //order:any each by itself
 		s.giveUp(victims, place)
 	}
-	h.victims = slices.DeleteFunc(h.victims, func(v *victim) bool { return slices.Contains(victims, v) })
+	for _, v := range victims {
+		i, _ := slices.BinarySearchFunc(h.victims, v, func(a, b *victim) int { return cmp.Compare(a.rank, b.rank) })
+		h.victims = slices.Delete(h.victims, i, i+1)
+	}
 }
 
 func plus(long, more timeline.Long) timeline.Long {

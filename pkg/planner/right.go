@@ -69,10 +69,10 @@ type law struct {
 // lawFor works out what holds for an option of a contender if all victims of its
 // own queue were gone: the most that there can be.
 func (h *hunt) lawFor(c *contender, option int, s *scene) law {
-	l := law{reclaim: map[batch.QueueName]bool{}, borrow: map[batch.QueueName]bool{}}
 	if h.usage == nil || !s.byQuota {
-		return l
+		return law{}
 	}
+	l := law{reclaim: map[batch.QueueName]bool{}, borrow: map[batch.QueueName]bool{}}
 	bill := c.options[option].bill
 	after := h.usage.Clone()
 	after.Add(bill)

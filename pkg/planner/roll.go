@@ -45,6 +45,7 @@ type entry struct {
 // look at it: there may be very many of them.
 type class struct {
 	shape    *shape // of a request for one set of pods; nil: it needs one
+	queue    *batch.Queue
 	least    timeline.Long
 	answered bool // it was told that it is not planned
 }
@@ -261,7 +262,7 @@ func (p *pass) beyond(c *contender) string {
 // freeze makes a contender one that other plans may share.
 func (c *contender) freeze(p *pass) class {
 	c.frozen, c.bound = true, p.beyond(c)
-	is := class{least: c.key.least}
+	is := class{queue: c.queue, least: c.key.least}
 	if c.key.shape.single() {
 		is.shape = c.key.shape
 	}
@@ -323,6 +324,23 @@ func (p *pass) reach(number int) {
 		p.reached++
 		p.mine(p.reached - 1)
 	}
+}
+
+// owned are the indexes of this plan's own: no others have a place.
+func (p *pass) owned() []int {
+	own := make([]int, 0, p.reached+len(p.touched))
+	for i := range p.order {
+		if i < p.reached || i >= len(p.classes) || p.classes[i].queue == nil {
+			own = append(own, i)
+		}
+	}
+	for i := range p.touched { //order:any sorted below
+		if i >= p.reached {
+			own = append(own, i)
+		}
+	}
+	slices.Sort(own)
+	return own
 }
 
 // depth is how many of the order are looked at in any case: where the policy

@@ -17,12 +17,9 @@ type scene struct {
 	hunt    *hunt
 	victims []*victim // the lowest standing first, then the cheapest
 	board   *board
-	// below are boards on which not all victims are gone: none, then those of
-	// the lowest standing, and so on; made when they are needed. bounds are how
-	// many victims are gone on each.
-	below   []*board
-	bounds  []int
-	upto    int             // of the order: the places of those before it are held
+	below   []*layer        // none are gone, those of the lowest standing, and so on; made when they are needed
+	deeds   []deed          // since they were made
+	upto    int             // of those who may have a place: it is held of those before
 	grace   timeline.Long   // the longest of the victims
 	safe    time.Time       // when the first of those that are spared is so no more; zero: none is
 	byQuota bool            // quotas say which of the victims may be taken
@@ -46,11 +43,17 @@ func (h *hunt) scene(c *contender) *scene {
 		key.queue = c.queue.Name
 		key.rank, _ = slices.BinarySearch(h.priorities, c.workload().Priority)
 	}
-	if s, ok := h.scenes[key]; ok {
-		return s
+	s, known := h.scenes[key]
+	if !known {
+		s = h.newScene(c)
+		h.scenes[key] = s
 	}
+	return s
+}
+
+// newScene is the scene of a contender, and of those like it.
+func (h *hunt) newScene(c *contender) *scene {
 	s := &scene{hunt: h, barren: barren{}, narrow: map[string]barren{}}
-	h.scenes[key] = s
 	for _, v := range h.victims {
 		if r := h.p.rightOf(c, v); r.any() {
 			s.victims = append(s.victims, v)
@@ -58,7 +61,7 @@ func (h *hunt) scene(c *contender) *scene {
 			s.byQuota = s.byQuota || !r.higher
 		}
 	}
-	slices.SortFunc(s.victims, func(a, b *victim) int { return cmp.Or(a.standing.compare(b.standing), cmp.Compare(a.rank, b.rank)) })
+	slices.SortFunc(s.victims, byStanding)
 	for _, v := range h.spared {
 		if h.p.rightOf(c, v.victim).any() && (s.safe.IsZero() || v.till.Before(s.safe)) {
 			s.safe = v.till
@@ -68,6 +71,11 @@ func (h *hunt) scene(c *contender) *scene {
 		s.build()
 	}
 	return s
+}
+
+// byStanding orders the victims of a scene.
+func byStanding(a, b *victim) int {
+	return cmp.Or(a.standing.compare(b.standing), cmp.Compare(a.rank, b.rank))
 }
 
 // build makes the board: what stays, and the places that are kept, from now on.
@@ -89,13 +97,13 @@ func (s *scene) build() {
 			s.board.move(v, p.from, true)
 		}
 	}
-	for _, c := range p.nominees() {
+	for _, c := range h.nominees() {
 		if !s.maySpare(c) {
 			s.keep(c.place)
 		}
 	}
-	for _, c := range p.order {
-		if h.counts(c) && !s.maySpare(c) {
+	for _, i := range h.held {
+		if c := p.order[i]; h.counts(c) && !s.maySpare(c) {
 			s.keep(c.place)
 		}
 	}
@@ -128,8 +136,46 @@ func (s *scene) maySpare(c *contender) bool {
 	return slices.ContainsFunc(s.victims, of) || slices.ContainsFunc(s.hunt.gone, of)
 }
 
-// layer makes the boards on which not all victims are gone.
-func (s *scene) layer() {
+// layer is a board on which not all victims are gone. It follows what is done on
+// that of its scene when it is asked: most layers hardly ever are.
+type layer struct {
+	board *board
+	gone  int      // that many of the victims
+	stay  standing // the lowest of those that are not
+	read  int      // of the deeds
+}
+
+// deed is what was done on the board of a scene: a place was taken, or a victim
+// went that was there still.
+type deed struct {
+	place  stay
+	victim *victim // nil: a place was taken
+	other  bool    // it was none of the scene's
+}
+
+// layer is one of the boards on which not all victims are gone, as things are.
+func (s *scene) layer(i int) *board {
+	l := s.below[i]
+	for ; l.read < len(s.deeds); l.read++ {
+		switch d := &s.deeds[l.read]; {
+		case d.victim == nil:
+			l.board.charge(d.place)
+		case d.other || d.victim.standing.compare(l.stay) >= 0:
+			l.board.move(d.victim, s.hunt.p.from, true)
+		}
+	}
+	return l.board
+}
+
+// note has the layers follow.
+func (s *scene) note(d deed) {
+	if s.below != nil {
+		s.deeds = append(s.deeds, d)
+	}
+}
+
+// makeLayers makes the boards on which not all victims are gone.
+func (s *scene) makeLayers() {
 	if s.below != nil {
 		return
 	}
@@ -140,11 +186,10 @@ func (s *scene) layer() {
 		for ; first > 0 && s.victims[first-1].standing == s.victims[last-1].standing; first-- {
 			b.move(s.victims[first-1], s.hunt.p.from, false)
 		}
-		s.below, s.bounds = append(s.below, b), append(s.bounds, first)
+		s.below = append(s.below, &layer{board: b, gone: first, stay: s.victims[first].standing})
 		last = first
 	}
 	slices.Reverse(s.below)
-	slices.Reverse(s.bounds)
 }
 
 // settle gives back to the quotas what somebody pays, or takes it again.
@@ -174,30 +219,17 @@ func (b *board) move(v *victim, from timeline.Time, out bool) {
 
 // keep takes a place from now on.
 func (s *scene) keep(place stay) {
-	span := timeline.Span{From: s.hunt.p.from, Till: place.Till}
-	for _, seat := range place.Seats {
-		s.broken.Add(seat.Node)
-		takes := make(batch.Vector, len(seat.Each))
-		takes.Sub(seat.Each, -seat.Pods)
-		s.board.nodes.Charge(seat.Node, takes, span)
-		for _, b := range s.below {
-			b.nodes.Charge(seat.Node, takes, span)
-		}
-	}
-	if place.bill.Free() {
-		return
-	}
-	s.board.ledger.Charge(place.bill, payTime(span))
-	for _, b := range s.below {
-		b.ledger.Charge(place.bill, payTime(span))
-	}
+	s.broken.AddPlace(place.Place)
+	place.From = s.hunt.p.from
+	s.board.charge(place)
+	s.note(deed{place: place})
 }
 
 // catchUp holds the places of those that are ranked before an index.
 func (s *scene) catchUp(index int) {
 	h := s.hunt
-	for ; s.upto < index; s.upto++ {
-		c := h.p.order[s.upto]
+	for ; s.upto < len(h.held) && h.held[s.upto] < index; s.upto++ {
+		c := h.p.order[h.held[s.upto]]
 		if c.nomination != nil || c.best() != c || h.counts(c) {
 			continue
 		}
@@ -211,24 +243,15 @@ func (s *scene) catchUp(index int) {
 			}
 			place = c.place
 		}
-		if !s.board.fits(place) {
-			continue
-		}
-		s.board.hold(place)
-		for _, b := range s.below {
-			b.charge(place)
+		if s.board.tryHold(place) {
+			s.note(deed{place: place})
 		}
 	}
 }
 
 // charge takes a stay into account, whether there is room for it or not.
 func (b *board) charge(s stay) {
-	for _, seat := range s.Seats {
-		takes := make(batch.Vector, len(seat.Each))
-		takes.Sub(seat.Each, -seat.Pods)
-		b.nodes.Charge(seat.Node, takes, s.Span)
-	}
-	if !s.bill.Free() {
+	if b.nodes.Take(s.Place); !s.bill.Free() {
 		b.ledger.Charge(s.bill, payTime(s.Span))
 	}
 }
@@ -263,8 +286,7 @@ func (b *board) has(d demand, from timeline.Time) bool {
 		if !b.pays(d.bill, timeline.SpanOf(from, d.Long)) {
 			return false
 		}
-		pods, _ := b.nodes.Room(&d.Sets[0], d.Long, from)
-		return pods >= d.Sets[0].Pods
+		return b.nodes.HasRoom(&d.Sets[0], d.Long, from)
 	}
 	_, ok := b.at(d, from)
 	return ok
@@ -273,10 +295,10 @@ func (b *board) has(d demand, from timeline.Time) bool {
 // least is how many of the victims must be looked at, those of the lowest
 // standing first, so that there is room for a demand when they are gone.
 func (s *scene) least(d demand) int {
-	s.layer()
-	for i, b := range s.below {
-		if b.has(d, s.hunt.p.from) {
-			return s.bounds[i]
+	s.makeLayers()
+	for i, l := range s.below {
+		if s.layer(i).has(d, s.hunt.p.from) {
+			return l.gone
 		}
 	}
 	return len(s.victims)
@@ -286,8 +308,11 @@ func (s *scene) least(d demand) int {
 // its planned start, and what is known of them.
 func (s *scene) open(c *contender, option int) (some []*victim, known barren) {
 	h := s.hunt
-	law := h.lawFor(c, option, s)
 	planned, grace := c.planned(), timeline.Long(0)
+	if !s.byQuota && h.p.from+timeline.Time(s.grace) < planned {
+		return s.victims, s.barren
+	}
+	law := h.lawFor(c, option, s)
 	for _, v := range s.victims {
 		if h.p.from+timeline.Time(v.grace) >= planned || !law.grants(h.p.rightOf(c, v), v) {
 			continue
@@ -314,8 +339,8 @@ func (s *scene) with(some []*victim) *scene {
 	for _, v := range some {
 		n.grace = max(n.grace, v.grace)
 	}
-	s.layer()
-	n.board = s.below[0].clone()
+	s.makeLayers()
+	n.board = s.layer(0).clone()
 	for _, v := range some {
 		n.board.move(v, s.hunt.p.from, true)
 	}
@@ -333,54 +358,19 @@ func (s *scene) giveUp(victims []*victim, place stay) {
 			s.broken.Add(held.node)
 		}
 		// Where it is gone already it is not taken twice.
-		i := slices.Index(s.victims, v)
-		for k, b := range s.below {
-			if i < 0 || s.bounds[k] <= i {
-				b.move(v, s.hunt.p.from, true)
-			}
-		}
-		if i < 0 {
+		i, mine := slices.BinarySearchFunc(s.victims, v, byStanding)
+		if s.note(deed{victim: v, other: !mine}); !mine {
 			s.board.move(v, s.hunt.p.from, true)
 			s.barren = barren{} // there is more room than there was
 			continue
 		}
 		s.victims = slices.Delete(s.victims, i, i+1)
-		for k := range s.bounds {
-			if s.bounds[k] > i {
-				s.bounds[k]--
+		for _, l := range s.below {
+			if l.gone > i {
+				l.gone--
 			}
 		}
 	}
 	s.narrow = map[string]barren{}
 	s.keep(place)
-}
-
-// barren are requests for which no set of victims does, as long as there are
-// fewer of them and more is held. What is known of a request for like pods
-// holds for every one of its kind that asks for as many and as long, or more.
-type barren map[barrenKey][]barrenNeed
-
-type barrenKey struct {
-	kind   *kind
-	option int
-}
-
-type barrenNeed struct {
-	shape *shape
-	pods  int
-	long  timeline.Long
-}
-
-func (b barren) has(c *contender, option int) bool {
-	for _, known := range b[barrenKey{kind: c.key.shape.kind, option: option}] {
-		if known.long <= c.long && (known.shape == c.key.shape || c.key.shape.single() && known.pods <= c.key.shape.pods) {
-			return true
-		}
-	}
-	return false
-}
-
-func (b barren) add(c *contender, option int) {
-	key := barrenKey{kind: c.key.shape.kind, option: option}
-	b[key] = append(b[key], barrenNeed{shape: c.key.shape, pods: c.key.shape.pods, long: c.long})
 }

@@ -36,6 +36,62 @@ func (t *Timeline) RoomOn(s *Set, node int, span Span) int {
 	return room
 }
 
+// HasRoom says whether there is room for all pods of a set that begin at a time
+// and stay for a length. It looks at no more nodes than it must.
+func (t *Timeline) HasRoom(s *Set, long Long, at Time) bool {
+	left, span := s.Pods, SpanOf(at, long)
+	opens := t.opensFor(s)
+	for nodes := s.Nodes; left > 0 && len(nodes) > 0; {
+		page := nodes
+		if opens != nil {
+			page = nodes[:endOfPage(nodes)]
+		}
+		if nodes = nodes[len(page):]; opens == nil || !opens.pages[page[0]/pageSize].all.shut(long, at+1) {
+			left -= t.roomOf(s, page, opens, asked{span: span, long: long, pods: left})
+		}
+	}
+	return left <= 0
+}
+
+// IsOpen says whether a pod of a set may begin on a node before a time, and stay
+// for a length: false means that none does, and is found without a look at the
+// node's steps.
+func (t *Timeline) IsOpen(s *Set, node int, long Long, till Time) bool {
+	opens := t.opensFor(s)
+	return opens == nil || !opens.of(int32(node)).shut(long, till)
+}
+
+// asked is for how many pods there must be room, and when.
+type asked struct {
+	span Span
+	long Long
+	pods int
+}
+
+// roomOf is for how many pods of a set there is room on some nodes, or for
+// enough.
+func (t *Timeline) roomOf(s *Set, nodes []int32, opens *openings, need asked) (room int) {
+	for _, node := range nodes {
+		if opens != nil && opens.of(node).shut(need.long, need.span.From+1) {
+			continue
+		}
+		if room += t.RoomOn(s, int(node), need.span); room >= need.pods {
+			break
+		}
+	}
+	return room
+}
+
+// Takes says whether a node would do for a set.
+func (s *Set) Takes(node int) bool { return s.usable(int32(node)) }
+
+// Take is Hold, whether the place is free or not.
+func (t *Timeline) Take(p Place) {
+	for _, s := range p.Seats {
+		t.add(s.Node, s.Each, -s.Pods, p.Span)
+	}
+}
+
 // Return gives back what Charge has taken.
 func (t *Timeline) Return(node int, need batch.Vector, span Span) { t.add(node, need, 1, span) }
 

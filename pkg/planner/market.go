@@ -1,0 +1,279 @@
+package planner
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/berth-dev/berth/pkg/timeline"
+)
+
+// spot is a node where victims of a search make room.
+type spot struct {
+	node    int
+	room    int   // for the set
+	most    int   // likewise, if none of the scene's victims were there
+	victims []int // in the order in which they are searched
+	price   int64 // of the cheapest of them
+	touched bool  // it is given up anyhow
+	offer   *offer
+}
+
+// mark is the spot that a search has on a node; below zero: it has none.
+type mark struct {
+	search *search
+	spot   int
+}
+
+// findSpots finds the nodes on which victims make room. Where quota is not in the
+// way, those that make none are not searched: all of them stay. Few are left to
+// be searched as they are.
+func (s *search) findSpots() {
+	all := s.victims
+	keep := len(all) <= exactMax || !s.demand.bill.Free()
+	s.victims = make([]*victim, 0, len(all))
+	for _, v := range all {
+		spots := s.spotsFor(v)
+		if len(spots) == 0 && !keep {
+			continue
+		}
+		for _, at := range spots {
+			spot := &s.spots[at]
+			spot.victims, spot.price = append(spot.victims, len(s.victims)), min(spot.price, v.price)
+		}
+		s.victims, s.spotsOf = append(s.victims, v), append(s.spotsOf, spots)
+	}
+}
+
+// spotsFor are the indexes of the spots of a victim.
+func (s *search) spotsFor(v *victim) (spots []int) {
+	last := -1
+	for _, held := range v.holds {
+		if held.node == last {
+			continue
+		}
+		last = held.node
+		if at := s.spotOn(held.node); at >= 0 {
+			spots = append(spots, at)
+		}
+	}
+	return spots
+}
+
+// spotOn is the index of the spot on a node; below zero: no victim makes room
+// there.
+func (s *search) spotOn(node int) int {
+	m := &s.hunt.marks[node]
+	if m.search == s {
+		return m.spot
+	}
+	*m = mark{search: s, spot: -1}
+	if !s.set.Takes(node) || !s.all.nodes.IsOpen(s.set, node, s.demand.Long, s.p.from+1) {
+		return -1
+	}
+	at := spot{node: node, most: s.all.nodes.RoomOn(s.set, node, s.span), price: math.MaxInt64, touched: s.hunt.touched.Has(node)}
+	if at.room = s.board.nodes.RoomOn(s.set, node, s.span); at.room >= at.most {
+		return -1
+	}
+	m.spot, s.spots = len(s.spots), append(s.spots, at)
+	return m.spot
+}
+
+// offer is how a node makes room for pods.
+type offer struct {
+	out   []int // these go
+	gain  int   // pods for which there is room then, and was not
+	price int64
+	known bool
+}
+
+func (o *offer) compare(other *offer) int {
+	return cmp.Or(compareRatio(o.price, int64(o.gain), other.price, int64(other.gain)), cmp.Compare(len(o.out)*other.gain, len(other.out)*o.gain))
+}
+
+// loses says whether an offer is beaten by that of a node where one victim
+// would cost so much and make room for so many pods.
+func (o *offer) loses(price int64, gain int) bool {
+	return cmp.Or(compareRatio(price, int64(gain), o.price, int64(o.gain)), cmp.Compare(o.gain, len(o.out)*gain)) < 0
+}
+
+// emptyNodes makes room node by node, each time where it costs least for what
+// it brings: what a victim frees on other nodes costs nothing more there.
+//
+// Nodes are looked at in the order of their cheapest victims, nodes that are
+// given up anyhow before all others, and only as long as one could be better
+// than the best that is known.
+func (s *search) emptyNodes() {
+	s.setAll(false)
+	m := s.market()
+	for !s.fits() {
+		best := m.best(s.set.Pods - s.total)
+		if best == nil {
+			s.setAll(true) // not node by node, then
+			return
+		}
+		for _, i := range best.out {
+			s.move(i, true)
+			for _, at := range s.spotsOf[i] {
+				if o := s.spots[at].offer; o != nil {
+					o.known = false
+				}
+			}
+		}
+	}
+}
+
+// market is what nodes offer, as far as it is known.
+type market struct {
+	*search
+	// Those that are given up anyhow, then by the price of their cheapest victim;
+	// of equals those that nobody could have whole.
+	spots []*spot
+	seen  int // of them
+}
+
+func (s *search) market() *market {
+	m := &market{search: s, spots: make([]*spot, len(s.spots))}
+	for i := range s.spots {
+		m.spots[i] = &s.spots[i]
+	}
+	touched := s.hunt.touched
+	slices.SortFunc(m.spots, func(a, b *spot) int {
+		return cmp.Or(
+			compareHas(touched, a.node, b.node), cmp.Compare(a.price, b.price),
+			compareHas(s.broken, a.node, b.node), cmp.Compare(a.node, b.node),
+		)
+	})
+	return m
+}
+
+// compareHas puts a node that is in a set before one that is not.
+func compareHas(set *timeline.Nodes, a, b int) int {
+	switch {
+	case set.Has(a) == set.Has(b):
+		return 0
+	case set.Has(a):
+		return -1
+	default:
+		return 1
+	}
+}
+
+// best is the best offer for up to so many pods; nil: there is none.
+func (m *market) best(left int) (best *offer) {
+	for n, at := range m.spots {
+		if n >= m.seen {
+			if best != nil && !m.couldBeat(at, best, left) {
+				break
+			}
+			m.seen = n + 1
+		}
+		o := at.offer
+		if o == nil || !o.known || o.gain > left {
+			if !m.mayBeat(at, best, left) {
+				continue
+			}
+			o = m.offerOf(at, left)
+			at.offer = o
+		}
+		if o.gain > 0 && (best == nil || o.compare(best) < 0) {
+			best = o
+		}
+	}
+	return best
+}
+
+// couldBeat says whether a node, or one behind it, may have a better offer than
+// one that is known.
+func (m *market) couldBeat(at *spot, best *offer, left int) bool {
+	return at.touched || compareRatio(at.price, int64(min(left, m.set.Most())), best.price, int64(best.gain)) < 0
+}
+
+// mayBeat says whether the offer of a node itself may be better than one that is
+// known; nil: none is. To find that out costs less than to have it offer.
+func (m *market) mayBeat(at *spot, best *offer, left int) bool {
+	gain := min(left, at.most-at.room)
+	return gain > 0 && (best == nil || best.loses(at.price, gain))
+}
+
+// offerOf is the best that a node can do for up to so many pods.
+func (s *search) offerOf(at *spot, left int) *offer {
+	var in []int
+	for _, i := range at.victims {
+		if !s.out[i] {
+			in = append(in, i)
+		}
+	}
+	best := &offer{known: true}
+	for _, compare := range []func(a, b int) int{s.cheaper, s.denser} {
+		slices.SortFunc(in, compare)
+		if o := s.offerIn(at, in, left); o.gain > 0 && (best.gain == 0 || o.compare(best) < 0) {
+			best = o
+		}
+		if len(in) < 2 {
+			break
+		}
+	}
+	return best
+}
+
+// offerIn takes victims of a node out in an order, and stops where that brings
+// most for its price. It leaves all as they were.
+func (s *search) offerIn(at *spot, order []int, left int) *offer {
+	before := at.room
+	best := &offer{known: true}
+	price := int64(0)
+	for n, i := range order {
+		s.moveOn(at, i, true)
+		price += s.victims[i].price
+		gain := min(at.room-before, left)
+		o := &offer{out: order[:n+1], gain: gain, price: price, known: true}
+		if gain > best.gain && (best.gain == 0 || o.compare(best) < 0) {
+			best = o
+		}
+		if gain == left {
+			break
+		}
+	}
+	for _, i := range order {
+		if !slices.Contains(best.out, i) {
+			s.moveOn(at, i, false)
+		}
+	}
+	best.out = slices.Clone(best.out)
+	for k, i := range slices.Backward(slices.Clone(best.out)) {
+		if s.moveOn(at, i, false); min(at.room-before, left) >= best.gain {
+			best.price -= s.victims[i].price
+			best.out = slices.Delete(best.out, k, k+1)
+			continue
+		}
+		s.moveOn(at, i, true)
+	}
+	for _, i := range best.out {
+		s.moveOn(at, i, false)
+	}
+	return best
+}
+
+// moveOn is move, on one node alone and for a look.
+func (s *search) moveOn(at *spot, i int, out bool) {
+	if s.tried == nil {
+		s.tried = map[int]bool{}
+	}
+	if s.tried[i] == out {
+		return
+	}
+	s.tried[i] = out
+	for _, h := range s.victims[i].holds {
+		if h.node != at.node {
+			continue
+		}
+		span := timeline.Span{From: s.p.from, Till: h.till}
+		if out {
+			s.board.nodes.Return(h.node, h.takes, span)
+		} else {
+			s.board.nodes.Charge(h.node, h.takes, span)
+		}
+	}
+	at.room = s.board.nodes.RoomOn(s.set, at.node, s.span)
+}
