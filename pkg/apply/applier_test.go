@@ -89,7 +89,7 @@ func workload(name string) *v1alpha1.QueuedWorkload {
 	}
 	if strings.HasPrefix(name, "run") {
 		now := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
-		convert.RecordStart(qw, allocation(now), now)
+		convert.RecordStart(qw, batch.StartDecision{Allocation: allocation(now)}, now)
 	}
 	return qw
 }

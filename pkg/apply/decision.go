@@ -104,7 +104,7 @@ func (d decision) record(qw *v1alpha1.QueuedWorkload) {
 	case d.finish != nil:
 		convert.RecordFinish(qw, d.finish.End, d.at)
 	case d.start != nil:
-		convert.RecordStart(qw, d.start.Allocation, d.at)
+		convert.RecordStart(qw, *d.start, d.at)
 	case d.wait != nil:
 		convert.RecordWait(qw, d.wait.Verdict, d.at)
 	case d.ready != nil:

@@ -44,7 +44,7 @@ func (a *Applier) tell(ctx context.Context, before, after *v1alpha1.QueuedWorklo
 	}
 	switch {
 	case d.start != nil:
-		a.herald.tell(owner, news{corev1.EventTypeNormal, EventStarted, "Start", startedNote(d.start.Allocation)})
+		a.herald.tell(owner, news{corev1.EventTypeNormal, EventStarted, "Start", startedNote(*d.start)})
 	case d.notify != nil:
 		a.herald.tell(owner, news{corev1.EventTypeNormal, EventNoticed, "Notify", noticedNote(d.notify.Notice)})
 	case d.evict != nil:
@@ -95,13 +95,17 @@ func (a *Applier) tellWait(owner *corev1.ObjectReference, before *v1alpha1.Queue
 	a.herald.tell(owner, news{corev1.EventTypeNormal, EventPlanned, "Plan", note})
 }
 
-func startedNote(allocation batch.Allocation) string {
+func startedNote(start batch.StartDecision) string {
+	allocation := start.Allocation
 	note := fmt.Sprintf("started on %s of ClusterQueue %s", convert.NodesText(allocation), allocation.Queue)
 	if allocation.Via == batch.ViaBackfill {
 		note += ", in a gap before higher-ranked work, which it does not delay"
 	}
 	if !allocation.Deadline.IsZero() {
 		note += ", until " + explain.Instant(allocation.Deadline) + " at the latest"
+	}
+	if loose := explain.Loose(start.Loose); loose != "" {
+		note += "; " + loose
 	}
 	return note
 }

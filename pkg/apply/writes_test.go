@@ -18,7 +18,7 @@ import (
 func running(name string) *v1alpha1.QueuedWorkload {
 	qw := waiting(name)
 	convert.RecordWait(qw, batch.Verdict{Reason: batch.ReasonResources, Message: "waits"}, at(0))
-	convert.RecordStart(qw, starts(name, 0).Allocation, at(1))
+	convert.RecordStart(qw, starts(name, 0), at(1))
 	return qw
 }
 

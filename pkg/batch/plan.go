@@ -62,6 +62,7 @@ type (
 		ID         WorkloadID
 		Run        int // Workload.Restarts at this start
 		Allocation Allocation
+		Loose      Loose `json:",omitzero"`
 	}
 	// EvictDecision takes an allocation back.
 	EvictDecision struct {

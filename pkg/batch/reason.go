@@ -119,6 +119,8 @@ type Facts struct {
 	Until time.Time
 	// Level is that of the topology under one domain of which all pods must lie.
 	Level string `json:",omitempty"`
+	// Loose is what was asked to keep its pods together, and does not.
+	Loose Loose `json:",omitzero"`
 	// Account is who would be charged, User who asks for it.
 	Account AccountName
 	User    string
@@ -157,7 +159,7 @@ func (v Verdict) SameAnswer(other Verdict) bool {
 	case v.Reason == ReasonNodesUnavailable && (v.Facts.NotReady != other.Facts.NotReady || v.Facts.Tainted != other.Facts.Tainted):
 		return false
 	case v.Reason.TakesPart():
-		return v.Facts.InTurn == other.Facts.InTurn
+		return v.Facts.InTurn == other.Facts.InTurn && v.Facts.Loose == other.Facts.Loose
 	}
 	return v.Facts.sameCause(other.Facts)
 }

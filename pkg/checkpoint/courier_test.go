@@ -95,7 +95,7 @@ func gang(checkpoint string) *v1alpha1.QueuedWorkload {
 		Spec:       v1alpha1.QueuedWorkloadSpec{QueueName: "gpu", Checkpoint: checkpoint, PodSets: []v1alpha1.PodSet{{Name: "main", Count: new(int32(2))}}},
 	}
 	now := time.Now()
-	convert.RecordStart(qw, batch.Allocation{Queue: "gpu", Start: now, PodSets: []batch.Placement{{PodSet: "main", Hosts: []batch.NodeName{"n0", "n1"}}}}, now)
+	convert.RecordStart(qw, batch.StartDecision{Allocation: batch.Allocation{Queue: "gpu", Start: now, PodSets: []batch.Placement{{PodSet: "main", Hosts: []batch.NodeName{"n0", "n1"}}}}}, now)
 	return qw
 }
 

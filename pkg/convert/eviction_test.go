@@ -27,7 +27,7 @@ func preempted(minute int) batch.Eviction {
 func TestB52TheTraceOfAPreemption(t *testing.T) {
 	t.Parallel()
 	qw := gang()
-	convert.RecordStart(qw, someAllocation(), at(10))
+	convert.RecordStart(qw, batch.StartDecision{Allocation: someAllocation()}, at(10))
 	convert.RecordReady(qw, batch.ReadyDecision{Ready: true}, at(11))
 	convert.RecordEvict(qw, preempted(20), at(20))
 	want := &v1alpha1.WorkloadNotice{
@@ -75,7 +75,7 @@ func TestOneThatMayNotWaitAgainEndsAsPreempted(t *testing.T) {
 		{"it has completed within its grace", batch.Completed, "", false, false},
 	} {
 		qw := gang()
-		convert.RecordStart(qw, someAllocation(), at(10))
+		convert.RecordStart(qw, batch.StartDecision{Allocation: someAllocation()}, at(10))
 		eviction := preempted(20)
 		eviction.Final = batch.Preempted
 		convert.RecordEvict(qw, eviction, at(20))
@@ -92,7 +92,7 @@ func TestOneThatMayNotWaitAgainEndsAsPreempted(t *testing.T) {
 func TestAnEvictionWithoutANoticeIsCarriedOn(t *testing.T) {
 	t.Parallel()
 	qw := gang()
-	convert.RecordStart(qw, someAllocation(), at(10))
+	convert.RecordStart(qw, batch.StartDecision{Allocation: someAllocation()}, at(10))
 	convert.RecordEvict(qw, preempted(20), at(20))
 	qw.Status.Notice = nil
 	if got := convert.Workload(qw).Eviction; got == nil || got.Stopped.IsZero() || !convert.Stopped(qw) {
@@ -149,7 +149,7 @@ func (m *memory) decide(t *rapid.T, qw *v1alpha1.QueuedWorkload, now time.Time) 
 	case m.Allocation == nil:
 		allocation := someAllocation()
 		allocation.Start = now
-		convert.RecordStart(qw, allocation, now)
+		convert.RecordStart(qw, batch.StartDecision{Allocation: allocation}, now)
 		m.Allocation, m.Nomination, m.Notice, m.ReadySince, m.TakenBack = &allocation, nil, nil, time.Time{}, ""
 	case m.Eviction == nil && chance == 0:
 		ready := rapid.Bool().Draw(t, "ready")
@@ -211,7 +211,7 @@ func (m *memory) evict(t *rapid.T, qw *v1alpha1.QueuedWorkload, now time.Time) {
 func TestALossInTheGraceStandsBesideTheCause(t *testing.T) {
 	t.Parallel()
 	qw := gang()
-	convert.RecordStart(qw, someAllocation(), at(10))
+	convert.RecordStart(qw, batch.StartDecision{Allocation: someAllocation()}, at(10))
 	convert.RecordEvict(qw, *batch.EvictedAtOnce(batch.Notice{Cause: batch.CausePreempted, By: "team/urgent", Time: at(20)}), at(20))
 	convert.RecordRequeue(qw, batch.RequeueDecision{Restarts: 1, Meanwhile: "node n1 was not ready for 1m"}, at(23))
 	run := qw.Status.Runs[0]

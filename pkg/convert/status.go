@@ -68,9 +68,9 @@ func RecordWait(qw *v1alpha1.QueuedWorkload, verdict batch.Verdict, at time.Time
 	}
 }
 
-// RecordStart writes an allocation: the one write by which a workload is admitted.
-func RecordStart(qw *v1alpha1.QueuedWorkload, in batch.Allocation, at time.Time) {
-	status := &qw.Status
+// RecordStart writes a start and its allocation: the one write by which a workload is admitted.
+func RecordStart(qw *v1alpha1.QueuedWorkload, d batch.StartDecision, at time.Time) {
+	status, in := &qw.Status, d.Allocation
 	status.Allocation = Allocation(in)
 	status.PlannedStartTime = nil
 	status.RequeueAfter, status.Nomination, status.Notice = nil, nil, nil
@@ -80,6 +80,9 @@ func RecordStart(qw *v1alpha1.QueuedWorkload, in batch.Allocation, at time.Time)
 		until = "until " + explain.Instant(in.Deadline)
 	}
 	message := fmt.Sprintf("%s of ClusterQueue %s, %s", NodesText(in), in.Queue, until)
+	if loose := explain.Loose(d.Loose); loose != "" {
+		message += "; " + loose
+	}
 	set(qw, v1alpha1.ConditionPending, metav1.ConditionFalse, v1alpha1.ConditionAdmitted, "it has started", at)
 	set(qw, v1alpha1.ConditionAdmitted, metav1.ConditionTrue, reason, message, at)
 	set(qw, v1alpha1.ConditionPodsReady, metav1.ConditionFalse, StateStarting, podsMade, at)

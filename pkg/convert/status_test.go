@@ -1,10 +1,12 @@
 package convert_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/berth-dev/berth/apis/berth/v1alpha1"
@@ -47,7 +49,7 @@ func TestDecisionsAreReadBack(t *testing.T) {
 	}
 
 	allocation := someAllocation()
-	convert.RecordStart(qw, allocation, at(10))
+	convert.RecordStart(qw, batch.StartDecision{Allocation: allocation}, at(10))
 	got = convert.Workload(qw)
 	if diff := cmp.Diff(&allocation, got.Allocation); diff != "" {
 		t.Fatalf("allocation (-written +read):\n%s", diff)
@@ -81,7 +83,7 @@ func TestDecisionsAreReadBack(t *testing.T) {
 		t.Fatalf("runs: %+v", qw.Status.Runs)
 	}
 
-	convert.RecordStart(qw, allocation, at(40))
+	convert.RecordStart(qw, batch.StartDecision{Allocation: allocation}, at(40))
 	convert.RecordReady(qw, batch.ReadyDecision{Ready: true}, at(41))
 	convert.RecordFinish(qw, batch.End{State: batch.Completed, Time: at(50)}, at(50))
 	got = convert.Workload(qw)
@@ -102,7 +104,7 @@ func TestOneStateAtATime(t *testing.T) {
 		want string
 	}{
 		{"waits", func() { convert.RecordWait(qw, batch.Verdict{Reason: batch.ReasonResources}, at(1)) }, v1alpha1.ConditionPending},
-		{"starts", func() { convert.RecordStart(qw, someAllocation(), at(2)) }, v1alpha1.ConditionAdmitted},
+		{"starts", func() { convert.RecordStart(qw, batch.StartDecision{Allocation: someAllocation()}, at(2)) }, v1alpha1.ConditionAdmitted},
 		{"is taken back", func() {
 			convert.RecordEvict(qw, *batch.EvictedAtOnce(batch.Notice{Cause: batch.CauseSuspended}), at(3))
 		}, v1alpha1.ConditionAdmitted},
@@ -135,7 +137,7 @@ func TestOutcomesAreReadBack(t *testing.T) {
 	}
 	convert.RecordOutcomes(qw, want)
 	convert.RecordWait(qw, batch.Verdict{Reason: batch.ReasonResources}, at(1))
-	convert.RecordStart(qw, someAllocation(), at(2))
+	convert.RecordStart(qw, batch.StartDecision{Allocation: someAllocation()}, at(2))
 	convert.RecordRequeue(qw, batch.RequeueDecision{Restarts: 1}, at(4))
 	if diff := cmp.Diff(want, convert.Workload(qw).Outcomes); diff != "" {
 		t.Errorf("(-written +read):\n%s", diff)
@@ -153,7 +155,7 @@ func TestRunsAreTheLastTen(t *testing.T) {
 	t.Parallel()
 	qw := gang()
 	for i := range 15 {
-		convert.RecordStart(qw, someAllocation(), at(i))
+		convert.RecordStart(qw, batch.StartDecision{Allocation: someAllocation()}, at(i))
 		convert.RecordRequeue(qw, batch.RequeueDecision{Restarts: i + 1}, at(i+1))
 	}
 	if n := len(qw.Status.Runs); n != 10 {
@@ -172,7 +174,7 @@ func TestSummaryLine(t *testing.T) {
 	if diff := cmp.Diff(want, qw.Status.Summary); diff != "" {
 		t.Errorf("waiting (-want +got):\n%s", diff)
 	}
-	convert.RecordStart(qw, someAllocation(), at(10))
+	convert.RecordStart(qw, batch.StartDecision{Allocation: someAllocation()}, at(10))
 	convert.RecordReady(qw, batch.ReadyDecision{Ready: true}, at(11))
 	want = &v1alpha1.WorkloadSummary{
 		ClusterQueue: "gpu", State: "Running", Reason: "Backfilled", Start: "2026-01-05T00:10:00Z", GPUs: new(int64(24)), Nodes: new(int32(2)),
@@ -202,7 +204,7 @@ func TestTheSummaryIsOfNow(t *testing.T) {
 			line{"Pending", "Preempting", "", "1 workload gives way"},
 		},
 		{
-			func() { convert.RecordStart(qw, inPlace, at(10)) },
+			func() { convert.RecordStart(qw, batch.StartDecision{Allocation: inPlace}, at(10)) },
 			line{"Starting", "InPlaceOfOthers", "2026-01-05T01:10:00Z", "its pods are being made"},
 		},
 		{
@@ -251,7 +253,7 @@ func TestTheSummaryIsOfNow(t *testing.T) {
 func TestB20WhatKeepsAStartIsReadBack(t *testing.T) {
 	t.Parallel()
 	qw := gang()
-	convert.RecordStart(qw, someAllocation(), at(10))
+	convert.RecordStart(qw, batch.StartDecision{Allocation: someAllocation()}, at(10))
 	convert.RecordReady(qw, batch.ReadyDecision{HeldBy: "pod ns/a-0: waiting for the gate x"}, at(11))
 	if got := convert.Workload(qw); got.HeldBy != "pod ns/a-0: waiting for the gate x" || got.PodsReady != nil {
 		t.Errorf("held by %q, ready %v", got.HeldBy, got.PodsReady)
@@ -273,7 +275,7 @@ func TestSummaryCountsWhatWasStarted(t *testing.T) {
 	t.Parallel()
 	qw := gang()
 	qw.Spec.PodSets[0].Count = new(int32(6))
-	convert.RecordStart(qw, someAllocation(), at(10))
+	convert.RecordStart(qw, batch.StartDecision{Allocation: someAllocation()}, at(10))
 	if got := *qw.Status.Summary.GPUs; got != 24 {
 		t.Errorf("%d GPUs, want 24: three pods of six were started", got)
 	}
@@ -290,5 +292,17 @@ func TestUnplannableRulesAreSaid(t *testing.T) {
 	qw.Spec.PriorityClassName = "gone"
 	if got := convert.Workload(qw).Invalid; got == "" {
 		t.Error("a PriorityClass that does not exist is taken in silence")
+	}
+}
+
+// TestAStartSaysThatNothingKeepsItsPodsTogether: its author asked for one domain,
+// and nothing says where the nodes stand.
+func TestAStartSaysThatNothingKeepsItsPodsTogether(t *testing.T) {
+	t.Parallel()
+	qw := gang()
+	convert.RecordStart(qw, batch.StartDecision{Allocation: someAllocation(), Loose: batch.Loose{Level: "rack", Queue: "main"}}, at(10))
+	const want = "; required=rack (berth.dev/topology) keeps nothing together, as ClusterQueue main has no ResourceFlavor with a Topology"
+	if c := meta.FindStatusCondition(qw.Status.Conditions, v1alpha1.ConditionAdmitted); c == nil || !strings.HasSuffix(c.Message, want) {
+		t.Errorf("%+v", c)
 	}
 }

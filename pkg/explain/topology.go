@@ -7,6 +7,18 @@ import (
 	"github.com/berth-dev/berth/pkg/batch"
 )
 
+// Loose says that what was to keep pods together does not, and what would; empty:
+// there is nothing to say.
+func Loose(l batch.Loose) string {
+	switch {
+	case l.Level == "":
+		return ""
+	case l.Flavor == "":
+		return fmt.Sprintf("required=%s (berth.dev/topology) keeps nothing together, as ClusterQueue %s has no ResourceFlavor with a Topology", l.Level, l.Queue)
+	}
+	return fmt.Sprintf("required=%s (berth.dev/topology) keeps nothing together, as ResourceFlavor %s names no Topology", l.Level, l.Flavor)
+}
+
 // noDomain says why no domain of a level could ever hold a gang.
 func noDomain(f batch.Facts) string {
 	switch f.Bound {

@@ -12,6 +12,9 @@ import (
 // limit is, and what will end the wait.
 func Verdict(v batch.Verdict) string {
 	text := reason(v)
+	if loose := Loose(v.Facts.Loose); loose != "" {
+		text += "; " + loose
+	}
 	if v.MovedBy != "" {
 		text += "; moved later by: " + v.MovedBy
 	}

@@ -76,6 +76,26 @@ func (p *pass) domainsOf(key domainKey) (domains []topology.Domain, astray strin
 	return domains, ""
 }
 
+// asksDomain says whether all pods of a contender must lie under one domain.
+func (c *contender) asksDomain() bool {
+	sets := c.workload().PodSets
+	return len(sets) > 0 && sets[0].Domain != ""
+}
+
+// looseIn is what keeps nothing together of a contender in a flavor that has no
+// topology.
+func (c *contender) looseIn(flavor batch.FlavorName) batch.Loose {
+	if !c.asksDomain() {
+		return batch.Loose{}
+	}
+	for i := range c.options {
+		if c.options[i].flavor == flavor && c.options[i].domain == "" {
+			return batch.Loose{Level: c.workload().PodSets[0].Domain, Queue: c.queue.Name, Flavor: flavor}
+		}
+	}
+	return batch.Loose{}
+}
+
 // widen tells each option that is a domain of all domains of its flavor.
 func widen(options []option) {
 	for i := 0; i < len(options); {

@@ -258,7 +258,7 @@ func (v *verdicts) preempting(c *contender, at place) batch.Verdict {
 	verdict := verdictOf(batch.ReasonPreempting, batch.Facts{
 		Queue: c.queue.Name, Flavor: c.options[c.option].flavor, Asked: asks(c.workload().PodSets),
 	})
-	verdict.Facts.Resource = p.scarcest()
+	verdict.Facts.Resource, verdict.Facts.Loose = p.scarcest(), c.looseIn(verdict.Facts.Flavor)
 	verdict.Position, verdict.PlannedStart = at.position, timeOf(c.start())
 	var names []string
 	facts := &verdict.Facts

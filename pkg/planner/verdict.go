@@ -42,6 +42,9 @@ func (v *verdicts) unchanged(c *contender) bool {
 		return false
 	}
 	promise := c.workload().Promise
+	if c.asksDomain() && last.Facts.Loose != c.looseIn(last.Facts.Flavor) {
+		return false
+	}
 	if c.nomination != nil {
 		return last.Reason == batch.ReasonPreempting && timeOf(c.start()).Equal(last.PlannedStart)
 	}
@@ -116,6 +119,7 @@ func (v *verdicts) verdict(c *contender, at place) batch.Verdict {
 		verdict.Facts.Limit = batch.Amount(limitOf(v.p.Policy, c.bound))
 	}
 	verdict.Facts.InTurn = c.at == nil && v.behind(c)
+	verdict.Facts.Loose = c.looseIn(verdict.Facts.Flavor)
 	if last := c.workload().LastVerdict; last != nil && verdict.SameAnswer(*last) {
 		return verdict // nobody will read the rest
 	}
