@@ -46,7 +46,7 @@ func (t *Timeline) HasRoom(s *Set, long Long, at Time) bool {
 		if opens != nil {
 			page = nodes[:endOfPage(nodes)]
 		}
-		if nodes = nodes[len(page):]; opens == nil || !opens.pages[page[0]/pageSize].all.shut(long, at+1) {
+		if nodes = nodes[len(page):]; opens == nil || !t.shuts(opens.pages[page[0]/pageSize], long, at+1) {
 			left -= t.roomOf(s, page, opens, asked{span: span, long: long, pods: left})
 		}
 	}

@@ -156,6 +156,15 @@ func (p *openPage) sum() {
 	}
 }
 
+// shuts says whether it is known of a page that no run of a length begins on any
+// of its nodes before a time.
+func (t *Timeline) shuts(p *openPage, long Long, till Time) bool {
+	if p.owner == t.owner {
+		p.sum()
+	}
+	return !p.stale && p.all.shut(long, till)
+}
+
 // openNodes are those nodes of a set on which a run of a length may begin
 // before a time. The list is t's own memory until it is asked again.
 func (t *Timeline) openNodes(s *Set, long Long, till Time) []int32 {
@@ -167,10 +176,7 @@ func (t *Timeline) openNodes(s *Set, long Long, till Time) []int32 {
 	for len(nodes) > 0 {
 		p := o.pages[nodes[0]/pageSize]
 		after := endOfPage(nodes)
-		if p.owner == t.owner {
-			p.sum()
-		}
-		if p.stale || !p.all.shut(long, till) {
+		if !t.shuts(p, long, till) {
 			for _, node := range nodes[:after] {
 				if !p.of[node%pageSize].shut(long, till) {
 					open = append(open, node)
