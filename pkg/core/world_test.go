@@ -25,6 +25,8 @@ type world struct {
 	// waits are the last verdicts, moved the MovedBy texts in order.
 	waits map[string]batch.Verdict
 	moved []string
+	// wake is when the core wants to be asked again, by the last plan.
+	wake time.Time
 	// events are all that the core was told.
 	events []batch.Event
 	// look is called with each plan before it is carried out.
@@ -196,8 +198,9 @@ func (w *world) until(minute int) {
 	}
 }
 
+// next is when something happens next, now that all is settled.
 func (w *world) next() time.Time {
-	next := w.core.Plan(w.now).Wake
+	next := w.wake
 	for _, r := range w.remnants {
 		if next.IsZero() || r.at.Before(next) {
 			next = r.at
@@ -277,13 +280,15 @@ func (w *world) settle() {
 			w.look(plan)
 		}
 		w.step(batch.PlanIssued{Plan: plan})
-		if again := w.core.Plan(w.now); !again.Empty() {
+		again := w.core.Plan(w.now)
+		if !again.Empty() {
 			w.t.Fatalf("%d: a plan after a plan is not empty:\nfirst %s\nthen  %s", minuteOf(w.now), brief(plan), brief(again))
 		}
-		if next := w.core.Plan(w.now).Wake; !next.IsZero() && (plan.Wake.IsZero() || next.Before(plan.Wake)) {
+		if next := again.Wake; !next.IsZero() && (plan.Wake.IsZero() || next.Before(plan.Wake)) {
 			w.t.Fatalf("%d: wakes at %v, though something changes at %v: %s", minuteOf(w.now), plan.Wake, next, brief(plan))
 		}
 		if plan.Empty() {
+			w.wake = again.Wake
 			return
 		}
 		w.carryOut(plan)
