@@ -44,6 +44,11 @@ func drawJob(t *rapid.T, i int) job {
 
 // drawWorld draws a cluster in which time has passed and things have happened.
 func drawWorld(t *rapid.T, check func(w *world) func(batch.Plan)) *world {
+	return drawWorldOf(t, 25, check)
+}
+
+// drawWorldOf draws one in which no more than so many things have happened.
+func drawWorldOf(t *rapid.T, steps int, check func(w *world) func(batch.Plan)) *world {
 	wild := rapid.Bool().Draw(t, "wild")
 	w := newWorld(t)
 	w.queue("front", func(q *batch.Queue) { q.Tier = 5 })
@@ -81,7 +86,7 @@ func drawWorld(t *rapid.T, check func(w *world) func(batch.Plan)) *world {
 	if w.yields {
 		least = 12 // who is to give way must be there, and somebody come
 	}
-	for i := range rapid.IntRange(least, 25).Draw(t, "steps") {
+	for i := range rapid.IntRange(least, steps).Draw(t, "steps") {
 		switch rapid.IntRange(0, 11).Draw(t, "step") {
 		case 0, 1, 2:
 			minute += rapid.IntRange(0, 12).Draw(t, "minutes")
