@@ -118,16 +118,11 @@ func (s *State) stepTables(e batch.Event) {
 	s.loose = true
 	switch e := e.(type) {
 	case batch.QueueObserved:
-		was := s.queues.rows[e.Queue.Name]
-		s.queues.set(e.Queue.Name, e.Queue)
-		if was != nil && was.Tier != e.Queue.Tier {
-			s.rerank("ClusterQueue "+string(e.Queue.Name), func(name batch.LocalQueueName) bool {
-				lq := s.localQueues.rows[name]
-				return lq != nil && slices.Contains(lq.Queues, e.Queue.Name)
-			})
-		}
+		s.observeQueue(e.Queue)
 	case batch.QueueGone:
+		// Another of its name may come before the next plan.
 		s.queues.drop(e.Name)
+		s.rerank("ClusterQueue "+string(e.Name), func(r *record) bool { return r.held != nil && r.held.Queue == e.Name })
 	case batch.CohortObserved:
 		s.cohorts.set(e.Cohort.Name, e.Cohort)
 	case batch.CohortGone:
@@ -140,7 +135,7 @@ func (s *State) stepTables(e batch.Event) {
 		was := s.localQueues.rows[e.LocalQueue.Name]
 		s.localQueues.set(e.LocalQueue.Name, e.LocalQueue)
 		if was != nil && !slices.Equal(was.Queues, e.LocalQueue.Queues) {
-			s.rerank("LocalQueue "+string(e.LocalQueue.Name), func(name batch.LocalQueueName) bool { return name == e.LocalQueue.Name })
+			s.rerank("LocalQueue "+string(e.LocalQueue.Name), func(r *record) bool { return r.workload.LocalQueue == e.LocalQueue.Name })
 		}
 	case batch.LocalQueueGone:
 		s.localQueues.drop(e.Name)
@@ -159,6 +154,25 @@ func (s *State) stepTables(e batch.Event) {
 	case batch.NamespaceGone:
 		s.namespaces.drop(e.Name)
 	}
+}
+
+// observeQueue takes in a queue. What waits there is ranked anew where its tier
+// was edited, and where its walltime is the queue's and that was.
+func (s *State) observeQueue(queue batch.Queue) {
+	was := s.queues.rows[queue.Name]
+	s.queues.set(queue.Name, queue)
+	if was == nil {
+		return
+	}
+	tier := was.Tier != queue.Tier
+	walltime := was.WalltimeDefault != queue.WalltimeDefault || was.WalltimeMax != queue.WalltimeMax
+	if !tier && !walltime {
+		return
+	}
+	s.rerank("ClusterQueue "+string(queue.Name), func(r *record) bool {
+		local := s.localQueues.rows[r.workload.LocalQueue]
+		return (tier || r.workload.Walltime == 0) && local != nil && slices.Contains(local.Queues, queue.Name)
+	})
 }
 
 // Workload returns the record of a workload as it stands with all decisions so

@@ -139,13 +139,13 @@ func (s *State) revoke(r *record, w *batch.Workload, promise time.Time, by strin
 	s.loose = true
 }
 
-// rerank has all ranked anew that wait at some local queues: where these, or
-// their queues, rank was edited.
-func (s *State) rerank(by string, concerned func(batch.LocalQueueName) bool) {
+// rerank has all that wait and are concerned by an edit of a queue or a local
+// queue ranked anew.
+func (s *State) rerank(by string, concerned func(*record) bool) {
 	var waiting []*record
 	s.waiting.Ascend(func(w *batch.Waiting) bool {
 		r := s.records[w.Workload.ID]
-		if r.workload != nil && r.workload.Allocation == nil && r.workload.Finished == nil && concerned(r.workload.LocalQueue) {
+		if r.workload != nil && r.workload.Allocation == nil && r.workload.Finished == nil && concerned(r) {
 			waiting = append(waiting, r)
 		}
 		return true
