@@ -303,8 +303,13 @@ func TestJobGuardProtectsQueuedJobs(t *testing.T) {
 			"this Job was cancelled (annotation berth.dev/cancel) and never runs again",
 		},
 		{
-			"an option and another while it runs", alice, started(annotation("berth.dev/walltime", "1h")), started(annotation("berth.dev/walltime", "2h"), annotation("berth.dev/hold", "true")),
-			"annotation berth.dev/walltime, berth.dev/hold can not be changed while the Job runs",
+			"an option and another while it runs", alice, started(annotation("berth.dev/begin", "2026-01-01T00:00:00Z")), started(annotation("berth.dev/hold", "true")),
+			"annotation berth.dev/hold, berth.dev/begin can not be changed while the Job runs",
+		},
+		{"the walltime while it runs", alice, started(annotation("berth.dev/walltime", "1h")), started(annotation("berth.dev/walltime", "2h")), ""},
+		{
+			"the walltime of an array while it runs", alice, started(annotation("berth.dev/array", "true"), annotation("berth.dev/walltime", "1h")),
+			started(annotation("berth.dev/array", "true"), annotation("berth.dev/walltime", "2h")), "annotation berth.dev/walltime can not be changed while the Job runs",
 		},
 
 		{"another queue while it waits", alice, waiting(), waiting(queue("quick")), ""},

@@ -15,6 +15,7 @@ import (
 type decision struct {
 	at       time.Time
 	notify   *batch.NotifyDecision
+	relimit  *batch.RelimitDecision
 	evict    *batch.EvictDecision
 	stop     *batch.StopDecision
 	requeue  *batch.RequeueDecision
@@ -35,6 +36,9 @@ func decisions(plan batch.Plan) map[batch.WorkloadID][]decision {
 	}
 	for i := range plan.Notify {
 		add(plan.Notify[i].ID, decision{notify: &plan.Notify[i]})
+	}
+	for i := range plan.Relimit {
+		add(plan.Relimit[i].ID, decision{relimit: &plan.Relimit[i]})
 	}
 	for i := range plan.Evict {
 		add(plan.Evict[i].ID, decision{evict: &plan.Evict[i]})
@@ -93,6 +97,8 @@ func (d decision) record(qw *v1alpha1.QueuedWorkload) {
 	switch {
 	case d.notify != nil:
 		convert.RecordNotify(qw, *d.notify)
+	case d.relimit != nil:
+		convert.RecordRelimit(qw, *d.relimit)
 	case d.evict != nil:
 		convert.RecordEvict(qw, d.evict.Eviction, d.at)
 	case d.stop != nil:

@@ -22,8 +22,10 @@ const (
 	EventPlanned = "Planned"
 	EventStarted = "Started"
 	// EventNoticed: it will be ended, and has time to save its work.
-	EventNoticed  = "Noticed"
-	EventStopping = "Stopping"
+	EventNoticed = "Noticed"
+	// EventRelimited: its walltime was edited while it runs.
+	EventRelimited = "WalltimeEdited"
+	EventStopping  = "Stopping"
 	// EventPreempting: it waits for those that make room for it.
 	EventPreempting = "Preempting"
 	EventRequeued   = "Requeued"
@@ -47,6 +49,8 @@ func (a *Applier) tell(ctx context.Context, before, after *v1alpha1.QueuedWorklo
 		a.herald.tell(owner, news{corev1.EventTypeNormal, EventStarted, "Start", startedNote(*d.start)})
 	case d.notify != nil:
 		a.herald.tell(owner, news{corev1.EventTypeNormal, EventNoticed, "Notify", noticedNote(d.notify.Notice)})
+	case d.relimit != nil:
+		a.herald.tell(owner, relimitedNews(*d.relimit))
 	case d.evict != nil:
 		a.herald.tell(owner, evictedNews(d.evict.Eviction))
 	case d.stop != nil:

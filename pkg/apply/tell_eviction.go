@@ -45,6 +45,18 @@ func noticedNote(n batch.Notice) string {
 		explain.Instant(n.Until), batch.FormatDuration(n.Until.Sub(n.Time)))
 }
 
+// relimitedNews tells of the deadline of a run whose walltime was edited.
+func relimitedNews(d batch.RelimitDecision) news {
+	until := "for as long as it takes"
+	if !d.Deadline.IsZero() {
+		until = "until " + explain.Instant(d.Deadline) + " at the latest"
+	}
+	if d.Refused != "" {
+		return news{corev1.EventTypeWarning, EventRelimited, "Limit", "its walltime was edited, and it runs " + until + " all the same: " + d.Refused}
+	}
+	return news{corev1.EventTypeNormal, EventRelimited, "Limit", "its walltime was edited: it runs " + until}
+}
+
 // nominatedNote tells a preemptor whom it waits for, and until when.
 func nominatedNote(n batch.Nomination, names []string) string {
 	who := strings.Join(names, ", ")

@@ -16,6 +16,9 @@ type Plan struct {
 	// Notify: these are told that their deadline comes near. Nothing is taken
 	// back.
 	Notify []NotifyDecision
+	// Relimit: a person has edited the walltime of these while they run; their
+	// deadline follows.
+	Relimit []RelimitDecision
 	// Stop: these were noticed before, and their grace is over or all their
 	// pods have acknowledged: their owner is suspended now.
 	Stop []StopDecision
@@ -53,7 +56,7 @@ type Plan struct {
 
 // Empty says whether the plan changes nothing.
 func (p Plan) Empty() bool {
-	return len(p.Notify)+len(p.Evict)+len(p.Stop)+len(p.Requeue)+len(p.Nominate)+len(p.Finish)+len(p.Start)+len(p.Wait)+len(p.Ready)+len(p.Remember) == 0
+	return len(p.Notify)+len(p.Relimit)+len(p.Evict)+len(p.Stop)+len(p.Requeue)+len(p.Nominate)+len(p.Finish)+len(p.Start)+len(p.Wait)+len(p.Ready)+len(p.Remember) == 0
 }
 
 type (
@@ -74,6 +77,14 @@ type (
 	NotifyDecision struct {
 		ID     WorkloadID
 		Notice Notice
+	}
+	// RelimitDecision gives a run another deadline, as its walltime was edited.
+	RelimitDecision struct {
+		ID       WorkloadID
+		Run      int       // Workload.Restarts
+		Deadline time.Time // zero: none any more
+		// Refused is why the deadline is left as it is, in words; empty: it is not.
+		Refused string `json:",omitempty"`
 	}
 	// StopDecision ends the grace of a workload that runs on after its notice.
 	StopDecision struct {

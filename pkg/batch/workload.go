@@ -49,6 +49,7 @@ type Workload struct {
 	Revoked      time.Time   // planned start that bound before a person's edit, until the next is found; zero: none
 	RevokedBy    string      // what the person has edited; empty: the workload itself
 	Allocation   *Allocation // nil while it waits
+	Relimited    bool        // its walltime was edited while it runs, and no plan has answered that
 	Nomination   *Nomination // the placement that is kept for it while its victims end; nil: none
 	Eviction     *Eviction   // not nil from the decision to take it back until it waits again
 	Notice       *Notice     // that the deadline of this run comes near (Checkpoint.Lead); nil: none was given

@@ -65,6 +65,20 @@ func RecordNotify(qw *v1alpha1.QueuedWorkload, decision batch.NotifyDecision) {
 	}
 }
 
+// RecordRelimit writes another deadline of a run. A notice of the one before
+// holds no longer.
+func RecordRelimit(qw *v1alpha1.QueuedWorkload, decision batch.RelimitDecision) {
+	held := qw.Status.Allocation
+	if held == nil || Evicted(qw) || Restarts(qw) != decision.Run || decision.Refused != "" {
+		return
+	}
+	held.Deadline = timestamp(decision.Deadline)
+	qw.Status.Notice = nil
+	if s := qw.Status.Summary; s != nil {
+		s.Until = text(held.Deadline)
+	}
+}
+
 // RecordNominate writes that a placement is kept for a waiting workload, or no
 // longer.
 func RecordNominate(qw *v1alpha1.QueuedWorkload, decision batch.NominateDecision) {

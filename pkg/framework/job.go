@@ -36,10 +36,6 @@ func (Job) QueueName(object client.Object) string {
 // Spec implements Kind.
 func (Job) Spec(object client.Object, defaults convert.PodDefaults) v1alpha1.QueuedWorkloadSpec {
 	job := object.(*batchv1.Job)
-	seconds := job.Spec.ActiveDeadlineSeconds
-	if mark, started := restoreMark(job); started {
-		seconds = mark.ActiveDeadlineSeconds // ours stands in the Job now
-	}
 	template := &job.Spec.Template
 	class, rank := priority(&template.Spec, defaults)
 	count := podCount(job)
@@ -51,7 +47,7 @@ func (Job) Spec(object client.Object, defaults convert.PodDefaults) v1alpha1.Que
 	spec := v1alpha1.QueuedWorkloadSpec{
 		QueueName:         job.Labels[v1alpha1.QueueLabel],
 		PodSets:           []v1alpha1.PodSet{set},
-		Walltime:          walltime(job.Annotations[v1alpha1.WalltimeAnnotation], seconds),
+		Walltime:          Job{}.Walltime(job),
 		Priority:          rank,
 		PriorityClassName: class,
 		Submitter:         job.Annotations[v1alpha1.SubmitterAnnotation],
@@ -226,6 +222,7 @@ type mark struct {
 	Annotations           []string            `json:"annotations,omitempty"` // those added to the template
 	Parallelism           *int32              `json:"parallelism,omitempty"` // the author's, if it was lowered
 	Completions           *int32              `json:"completions,omitempty"` // the author's, if it was lowered
+	Deadline              *string             `json:"deadline,omitempty"`    // for which the limit was set anew while it ran
 }
 
 // put writes the mark onto a Job.
@@ -296,6 +293,42 @@ func (Job) Start(job *batchv1.Job, r Release) {
 		job.Spec.ActiveDeadlineSeconds = new(convert.SecondsLeft(m.ActiveDeadlineSeconds, r.Deadline.Sub(r.Now)+r.Overrun))
 	}
 	job.Spec.Suspend = new(false)
+}
+
+// Walltime is the limit that a Job declares; empty: none.
+func (Job) Walltime(job *batchv1.Job) v1alpha1.WorkloadWalltime {
+	seconds := job.Spec.ActiveDeadlineSeconds
+	if mark, started := restoreMark(job); started {
+		seconds = mark.ActiveDeadlineSeconds // ours stands in the Job now
+	}
+	return walltime(job.Annotations[v1alpha1.WalltimeAnnotation], seconds)
+}
+
+// Relimit changes a running Job so that it is ended at a deadline (zero: never),
+// or as long after it as it may overrun, and reports whether it did. It is done
+// once for each deadline: what somebody has lowered since stays.
+func (Job) Relimit(job *batchv1.Job, deadline time.Time, overrun time.Duration) bool {
+	m, marked := restoreMark(job)
+	if !marked || job.Status.StartTime == nil {
+		return false
+	}
+	was, is := job.Spec.Template.Annotations[v1alpha1.DeadlineAnnotation], ""
+	if m.Deadline != nil {
+		was = *m.Deadline
+	}
+	if !deadline.IsZero() {
+		is = deadline.UTC().Format(time.RFC3339)
+	}
+	if was == is {
+		return false
+	}
+	job.Spec.ActiveDeadlineSeconds = m.ActiveDeadlineSeconds
+	if !deadline.IsZero() {
+		job.Spec.ActiveDeadlineSeconds = new(convert.SecondsLeft(m.ActiveDeadlineSeconds, deadline.Add(overrun).Sub(job.Status.StartTime.Time)))
+	}
+	m.Deadline = &is
+	m.put(job)
+	return true
 }
 
 // shrink makes an elastic Job as large as what it was given. Where each index

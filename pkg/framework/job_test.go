@@ -227,3 +227,44 @@ func TestTerminationIsThatOfThePods(t *testing.T) {
 		t.Errorf("of a Pod: %s, want 2m", got)
 	}
 }
+
+// TestB25LimitOfARunningJobIsSetAnewOnce for each deadline that it is given: what
+// somebody lowers meanwhile stays.
+func TestB25LimitOfARunningJobIsSetAnewOnce(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 1, 5, 0, 0, 0, 0, time.UTC)
+	job := waitingJob()
+	framework.Job{}.Start(job, framework.Release{Workload: "job-train-1", Queue: "gpu", Walltime: time.Hour, Deadline: now.Add(time.Hour), Now: now})
+	if (framework.Job{}).Relimit(job, now.Add(2*time.Hour), 0) {
+		t.Error("a Job without a start time has its limit changed: it counts from there")
+	}
+	job.Status.StartTime = &metav1.Time{Time: now.Add(2 * time.Second)}
+	limits := func(deadline time.Time, overrun time.Duration) (changed bool, seconds *int64) {
+		changed = framework.Job{}.Relimit(job, deadline, overrun)
+		return changed, job.Spec.ActiveDeadlineSeconds
+	}
+	if changed, got := limits(now.Add(time.Hour), 0); changed || *got != 3600 {
+		t.Errorf("the deadline that it was started with: changed %t to %d", changed, *got)
+	}
+	if changed, got := limits(now.Add(2*time.Hour), time.Minute); !changed || *got != 7258 {
+		t.Errorf("a later deadline: changed %t to %d, want 7258 s from its start", changed, *got)
+	}
+	job.Spec.ActiveDeadlineSeconds = new(int64(60))
+	if changed, got := limits(now.Add(2*time.Hour), time.Minute); changed || *got != 60 {
+		t.Errorf("what its author has lowered: changed %t to %d", changed, *got)
+	}
+	if changed, got := limits(time.Time{}, 0); !changed || got != nil {
+		t.Errorf("no deadline: changed %t to %v", changed, got)
+	}
+	if changed, got := limits(now.Add(time.Hour), 0); !changed || *got != 3598 {
+		t.Errorf("the first again: changed %t to %d", changed, *got)
+	}
+	if got := (framework.Job{}).Walltime(job); got != "2h" {
+		t.Errorf("what it declares is %q", got)
+	}
+	job.Spec.Suspend = new(true)
+	framework.Job{}.Restore(job)
+	if job.Spec.ActiveDeadlineSeconds != nil {
+		t.Errorf("a limit of %d is left behind", *job.Spec.ActiveDeadlineSeconds)
+	}
+}

@@ -47,6 +47,9 @@ func decisions(p batch.Plan) map[batch.WorkloadID][]string {
 	for _, d := range p.Evict {
 		say(d.ID, "evicted (%s)", d.Eviction.Cause)
 	}
+	for _, d := range p.Relimit {
+		say(d.ID, "walltime edited while it runs%s", until(d.Deadline))
+	}
 	for _, d := range p.Requeue {
 		say(d.ID, "waits again")
 	}

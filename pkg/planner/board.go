@@ -138,6 +138,10 @@ func (p *pass) paid() []quota.Charge {
 // endOf is when a charge is expected to end.
 func (p *pass) endOf(c *batch.Charge) timeline.Time {
 	end := c.End(p.now)
+	if is, relimited := p.relimited[c.By]; relimited && !c.Left {
+		till := batch.Charge{Until: is.deadline}
+		end = till.End(p.now)
+	}
 	if until, evicted := p.evicting[c.By]; evicted && !c.Left {
 		soon := batch.Charge{Until: until}
 		end = soon.End(p.now)

@@ -190,13 +190,15 @@ func (f *fleet) survey(p *pass) {
 
 // doubt marks the nodes of what this plan takes back.
 func (f *fleet) doubt(p *pass) {
-	if len(p.evicting)+len(p.leaving) == 0 {
+	if len(p.evicting)+len(p.leaving)+len(p.relimited) == 0 {
 		return
 	}
 	for i, view := range p.Nodes {
 		for k := range view.Charges {
 			by := view.Charges[k].By
-			if _, evicted := p.evicting[by]; evicted || p.leaving[by] {
+			_, evicted := p.evicting[by]
+			_, relimited := p.relimited[by]
+			if evicted || relimited || p.leaving[by] {
 				f.uncertain.Add(i)
 			}
 		}

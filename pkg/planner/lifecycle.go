@@ -81,7 +81,11 @@ func (p *pass) watch(s *batch.Started) {
 		p.evict(s, *e)
 		return
 	}
-	p.foretell(s)
+	if s.Workload.Relimited {
+		p.relimit(s)
+	} else {
+		p.foretell(s)
+	}
 	needs := s.Needs()
 	if needs == 0 {
 		return

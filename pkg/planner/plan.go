@@ -46,6 +46,9 @@ type pass struct {
 	tree  *quota.Tree // nil: nobody has a quota
 	// evicting are taken back in this very plan: what they hold ends soon.
 	evicting map[batch.WorkloadID]time.Time // when they are gone at the latest
+	// relimited are runs to which this plan gives another deadline, and whether
+	// that is later. Zero: none any more.
+	relimited map[batch.WorkloadID]relimit
 	// drained are the nodes that an admin wants empty; nil: nobody has looked.
 	drained map[batch.NodeName]batch.Taint
 	// leaving are taken back and wait again in this plan: they hold nothing.

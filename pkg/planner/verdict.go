@@ -379,6 +379,9 @@ func (v *verdicts) mover(c *contender, at place) string {
 	if by := v.loss(c); by != "" {
 		return by
 	}
+	if by := v.p.lengthened(c); by != "" {
+		return "edit of " + by
+	}
 	if by := v.pushed(c, at); by != "" {
 		return by
 	}

@@ -45,6 +45,9 @@ func (w *world) settle() {
 func (w *world) carry(plan batch.Plan) (freed bool) {
 	w.checkBuckets(plan)
 	w.checkPreemption(plan)
+	for _, d := range plan.Relimit {
+		w.relimit(d)
+	}
 	for _, d := range plan.Evict {
 		w.evict(d)
 	}

@@ -110,8 +110,8 @@ func (w *world) edit(e *scenario.Event) {
 }
 
 func (w *world) set(j *job, e *scenario.Edit) {
-	if j.workload.Allocation != nil && (e.Walltime != nil || e.Queue != nil) {
-		w.refuse("job %s runs: %s", j.workload.ID, scenario.NotBuilt("edits of a running job's walltime or queue"))
+	if j.workload.Allocation != nil && e.Queue != nil {
+		w.refuse("job %s runs: %s", j.workload.ID, scenario.NotBuilt("edits of a running job's queue"))
 		return
 	}
 	if e.Walltime != nil {

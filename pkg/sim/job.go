@@ -20,6 +20,8 @@ type job struct {
 	ended    bool
 
 	started time.Duration  // of this run
+	asked   batch.Walltime // when this run started
+	relimit int            // how often its deadline was moved
 	left    bool           // this run was taken back, and its pods have ended
 	kept    time.Duration  // progress of earlier runs that it goes on from
 	late    batch.EndState // how it has ended, which a node that is not ready keeps from being seen; empty: it has not
@@ -80,7 +82,7 @@ func (w *world) start(d batch.StartDecision) {
 	j.workload.Nomination, j.workload.ReadySince = nil, time.Time{}
 	j.owner = batch.Owner{Started: true, Run: d.Run}
 	j.started, j.state, j.late = w.now, scenario.StateRunning, ""
-	j.left = false
+	j.left, j.asked = false, j.workload.Walltime
 	j.starts++
 	if j.starts == 1 {
 		j.first, j.firstStart = &d.Allocation, w.now
@@ -89,14 +91,36 @@ func (w *world) start(d batch.StartDecision) {
 	w.logStart(j, &d.Allocation)
 	w.makePods(j)
 	w.step(batch.OwnerObserved{ID: d.ID, Owner: j.owner})
-	run := j.starts
+	w.awaitEnd(j)
+}
+
+// awaitEnd lets a run end when it is over, unless its deadline is moved until then.
+func (w *world) awaitEnd(j *job) {
+	run, relimit := j.starts, j.relimit
 	if at, state, ends := w.endOf(j); ends {
-		w.agenda.add(at, causeEnd, func() {
-			if j.starts == run && j.runs() {
+		w.agenda.add(max(at, w.now), causeEnd, func() {
+			if j.starts == run && j.relimit == relimit && j.runs() {
 				w.mayEnd(j, state)
 			}
 		})
 	}
+}
+
+// relimit gives a run another deadline.
+func (w *world) relimit(d batch.RelimitDecision) {
+	j := w.jobs[d.ID]
+	if j.workload.Allocation == nil || j.workload.Allocation.Deadline.Equal(d.Deadline) {
+		return
+	}
+	a := *j.workload.Allocation
+	a.Deadline = d.Deadline
+	j.workload.Allocation = &a
+	j.relimit++
+	w.awaitEnd(j)
+	if j.late != "" {
+		w.limitLate(j)
+	}
+	w.step(batch.WorkloadObserved{Workload: j.workload})
 }
 
 // runs says whether a job runs and nobody has told it to stop.
@@ -143,7 +167,7 @@ func (w *world) occupy(j *job, pod *batch.Pod, n int) {
 	w.checkNode(on)
 }
 
-// endOf is when and how a run that begins now ends, if nobody stops it.
+// endOf is when and how a run ends, if nobody stops it.
 func (w *world) endOf(j *job) (at time.Duration, state batch.EndState, ends bool) {
 	a := j.workload.Allocation
 	limit := scenario.Never
@@ -153,7 +177,7 @@ func (w *world) endOf(j *job) (at time.Duration, state batch.EndState, ends bool
 	long := j.spec.Runtime
 	if long == 0 && !j.spec.Instant {
 		long = limit
-		switch declared := j.workload.Walltime; {
+		switch declared := j.asked; {
 		case declared == batch.Unlimited:
 			long = scenario.Never
 		case declared > 0:
@@ -164,15 +188,15 @@ func (w *world) endOf(j *job) (at time.Duration, state batch.EndState, ends bool
 		long = max(0, long-j.kept+j.resume())
 	}
 	if limit = w.limitOf(a); limit != scenario.Never && (long == scenario.Never || long > limit) {
-		return w.now + limit, batch.Timeout, true
+		return j.started + limit, batch.Timeout, true
 	}
 	if long == scenario.Never {
 		return 0, "", false
 	}
 	if j.spec.Fails {
-		return w.now + long, batch.Failed, true
+		return j.started + long, batch.Failed, true
 	}
-	return w.now + long, batch.Completed, true
+	return j.started + long, batch.Completed, true
 }
 
 // limitOf is the owner's own limit, which ends a run whatever the controller and

@@ -56,9 +56,9 @@ func (w *world) limitLate(j *job) {
 	if limit == scenario.Never {
 		return
 	}
-	run := j.starts
-	w.agenda.add(j.started+limit, causeEnd, func() {
-		if j.starts == run && j.runs() {
+	run, relimit := j.starts, j.relimit
+	w.agenda.add(max(j.started+limit, w.now), causeEnd, func() {
+		if j.starts == run && j.relimit == relimit && j.runs() {
 			w.end(j, batch.Timeout)
 		}
 	})

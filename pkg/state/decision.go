@@ -75,6 +75,19 @@ func (s *State) issueTaking(plan batch.Plan) {
 			}
 		})
 	}
+	for _, d := range plan.Relimit {
+		s.change(d.ID, func(r *record, w *batch.Workload) {
+			if w.Allocation == nil || w.Restarts != d.Run {
+				return
+			}
+			if w.Relimited = false; w.Allocation.Deadline.Equal(d.Deadline) {
+				return
+			}
+			a := *w.Allocation
+			a.Deadline = d.Deadline
+			w.Allocation, w.Notice, r.relimited = &a, nil, &d.Deadline
+		})
+	}
 	for _, d := range plan.Stop {
 		s.change(d.ID, func(_ *record, w *batch.Workload) {
 			if w.Eviction != nil && w.Eviction.Stopped.IsZero() {
@@ -125,7 +138,7 @@ func requeue(r *record, w *batch.Workload, d batch.RequeueDecision) {
 		was.Meanwhile = d.Meanwhile
 		w.TakenBack = was.Words()
 	}
-	w.Allocation, w.Eviction, w.Notice = nil, nil, nil
+	w.Allocation, w.Eviction, w.Notice, w.Relimited = nil, nil, nil, false
 	w.HeldBy, w.HeldSince = "", time.Time{}
 	w.Promise, w.PodsReady, w.LastVerdict = time.Time{}, nil, nil
 	w.ReadySince = time.Time{}

@@ -3,6 +3,7 @@ package state
 import (
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/berth-dev/berth/pkg/batch"
 )
@@ -51,6 +52,8 @@ type RecordImage struct {
 	Trusted  bool              `json:",omitempty"`
 	Refused  string            `json:",omitempty"`
 	Stray    bool              `json:",omitempty"`
+	// Relimited is a deadline that the API server does not say yet.
+	Relimited *time.Time `json:",omitempty"`
 }
 
 // GoneImage is what became of a workload whose record was deleted.
@@ -97,7 +100,7 @@ func (s *State) Image() Image {
 		}
 		out.Records = append(out.Records, RecordImage{
 			ID: id, Workload: r.workload, Owner: r.owner, Before: r.before, Held: r.held,
-			Trusted: r.trusted, Refused: r.refused, Stray: r.stray,
+			Trusted: r.trusted, Refused: r.refused, Stray: r.stray, Relimited: r.relimited,
 		})
 	}
 	for _, g := range s.names.order[s.names.first:] {
@@ -189,7 +192,7 @@ func (s *State) restoreTables(image *Image) {
 func (s *State) restoreRecord(is RecordImage) {
 	r := s.record(is.ID)
 	r.workload, r.owner, r.before, r.held = is.Workload, is.Owner, is.Before, is.Held
-	r.trusted, r.refused, r.stray = is.Trusted, is.Refused, is.Stray
+	r.trusted, r.refused, r.stray, r.relimited = is.Trusted, is.Refused, is.Stray, is.Relimited
 	if r.workload != nil {
 		r.shape = batch.Shape(r.workload.PodSets)
 		s.names.add(r)

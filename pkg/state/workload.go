@@ -28,6 +28,9 @@ type record struct {
 	// older than what we remember.
 	trusted bool
 	refused string
+	// relimited is the deadline that a plan has given it since it started, until
+	// the API server says the same; nil: none.
+	relimited *time.Time
 
 	charges map[batch.NodeName][]batch.Charge
 	uses    []batch.Use // of quota, as far as they are known
@@ -116,6 +119,7 @@ func (s *State) observeWorkload(seen batch.Workload) {
 		r.before, r.refused = nil, ""
 		r.trusted = seen.Allocation != nil
 	}
+	r.noteRelimit(&seen)
 	shape := batch.Shape(seen.PodSets)
 	if ours := r.workload; ours != nil && seen.Allocation == nil && edited(ours, &seen, shape != r.shape) {
 		s.revoke(r, &seen, ours.Promise, "")
@@ -127,6 +131,26 @@ func (s *State) observeWorkload(seen batch.Workload) {
 	r.workload = &seen
 	s.names.add(r)
 	s.touch(r)
+}
+
+// noteRelimit notes that a walltime was edited while its workload runs, and keeps
+// the deadline that followed from that where what was seen is older.
+func (r *record) noteRelimit(seen *batch.Workload) {
+	ours := r.workload
+	if ours == nil || ours.Allocation == nil || seen.Allocation == nil || seen.Restarts != ours.Restarts {
+		r.relimited = nil
+		return
+	}
+	seen.Relimited = ours.Relimited || seen.Walltime != ours.Walltime
+	switch d := r.relimited; {
+	case d == nil:
+	case d.Equal(seen.Allocation.Deadline):
+		r.relimited = nil
+	default:
+		a := *seen.Allocation
+		a.Deadline = *d
+		seen.Allocation = &a
+	}
 }
 
 // revoke has a workload ranked anew: a person has edited it, or something else

@@ -3,6 +3,7 @@ package job
 import (
 	"context"
 	"fmt"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
@@ -96,7 +97,7 @@ func (r *Reconciler) leave(ctx context.Context, job *batchv1.Job, workload *v1al
 // waits. What runs was promised as it was; its record stays.
 func (r *Reconciler) follow(ctx context.Context, job *batchv1.Job, workload *v1alpha1.QueuedWorkload) (*v1alpha1.QueuedWorkload, error) {
 	if workload != nil && (workload.Status.Allocation != nil || convert.Finished(workload)) {
-		return workload, nil
+		return r.followLimit(ctx, job, workload)
 	}
 	if workload == nil && ended(job) {
 		return nil, nil // it ran before it was ever queued
@@ -115,6 +116,18 @@ func (r *Reconciler) follow(ctx context.Context, job *batchv1.Job, workload *v1a
 	return queued.Update(ctx, r.Client, r.Metrics, workload, spec)
 }
 
+// followLimit brings the walltime of a run up to date: of all that was asked for,
+// its author may change that alone while it runs.
+func (r *Reconciler) followLimit(ctx context.Context, job *batchv1.Job, workload *v1alpha1.QueuedWorkload) (*v1alpha1.QueuedWorkload, error) {
+	limit := framework.Job{}.Walltime(job)
+	if limit == workload.Spec.Walltime || standing(workload) != mustRun || ended(job) || !startedFor(job, workload) {
+		return workload, nil
+	}
+	spec := *workload.Spec.DeepCopy()
+	spec.Walltime = limit
+	return queued.Update(ctx, r.Client, r.Metrics, workload, spec)
+}
+
 // obey makes the Job do what its workload's status says.
 func (r *Reconciler) obey(ctx context.Context, job *batchv1.Job, workload *v1alpha1.QueuedWorkload) error {
 	suspended := job.Spec.Suspend != nil && *job.Spec.Suspend
@@ -125,6 +138,9 @@ func (r *Reconciler) obey(ctx context.Context, job *batchv1.Job, workload *v1alp
 		}
 		if !ended(job) && !startedFor(job, workload) {
 			return r.recall(ctx, job, workload)
+		}
+		if !ended(job) {
+			return r.relimit(ctx, job, workload)
 		}
 	case mayGoOn:
 	case mustStop:
@@ -232,6 +248,23 @@ func (r *Reconciler) start(ctx context.Context, job *batchv1.Job, workload *v1al
 		return nil
 	}
 	return err
+}
+
+// relimit has a running Job ended at its deadline, where that was moved.
+func (r *Reconciler) relimit(ctx context.Context, job *batchv1.Job, workload *v1alpha1.QueuedWorkload) error {
+	allocation := workload.Status.Allocation
+	deadline := time.Time{}
+	if allocation.Deadline != nil {
+		deadline = allocation.Deadline.Time
+	}
+	if !(framework.Job{}).Relimit(job.DeepCopy(), deadline, 0) {
+		return nil
+	}
+	overrun, err := queued.Overrun(ctx, r.Client, allocation.ClusterQueue)
+	if err != nil {
+		return err
+	}
+	return r.change(ctx, job, "limit", func(job *batchv1.Job) { framework.Job{}.Relimit(job, deadline, overrun) })
 }
 
 // restore gives the Job back the template that its author wrote, once the Job
