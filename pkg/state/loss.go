@@ -13,7 +13,8 @@ import (
 //
 //   - the node's capacity stays taken, until the pods are gone: when the node
 //     comes back, they may still be running;
-//   - nobody's quota is, and nobody waits for its end: that may never come.
+//   - nobody's quota is once its run waits again, and nobody waits for its end:
+//     that may never come.
 //
 //	ready ──► not ready ──(timeout)──► lost
 //	  ▲           │                     │

@@ -54,7 +54,8 @@ func compareUses(a, b batch.Use) int {
 
 // quotaUses sums the charges of a record, those that end together in one. They
 // are worked out once for each change. For what is left on a node that is lost
-// nobody pays: it is of no use to him.
+// nobody pays: it is of no use to him. A run that is taken back since its node is
+// lost pays until it waits again, so that nobody comes before it meanwhile.
 func (s *State) quotaUses(r *record) []batch.Use {
 	if r.used {
 		return r.uses
@@ -65,7 +66,7 @@ func (s *State) quotaUses(r *record) []batch.Use {
 		a := r.workload.Allocation
 		for _, name := range slices.Sorted(maps.Keys(r.charges)) {
 			for _, c := range r.charges[name] {
-				if !c.Left && !s.lost(name) {
+				if !c.Left && (!s.lost(name) || !r.ended()) {
 					r.addUse(batch.Use{Queue: a.Queue, Flavor: a.Flavor, Charge: c})
 				}
 			}
