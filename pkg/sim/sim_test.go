@@ -201,13 +201,13 @@ func TestABreachFailsTheRun(t *testing.T) {
 
 func TestWhatCannotBePlayedIsRefusedWhileItIsPlayed(t *testing.T) {
 	t.Parallel()
-	longer := batch.Walltime(2 * time.Hour)
+	other := batch.LocalQueueName("default/other")
 	for _, test := range []struct {
 		name  string
 		event scenario.Event
 		want  string
 	}{
-		{"the walltime of running work is edited", scenario.Event{Set: &scenario.Edit{Job: "default/a", Walltime: &longer}}, "job default/a runs"},
+		{"running work is sent to another queue", scenario.Event{Set: &scenario.Edit{Job: "default/a", Queue: &other}}, "job default/a runs"},
 		{"a job is edited that was not submitted", scenario.Event{Hold: "default/late"}, "job default/late cannot be edited"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
