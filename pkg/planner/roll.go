@@ -345,9 +345,11 @@ func (p *pass) owned() []int {
 
 // depth is how many of the order are looked at in any case: where the policy
 // has other bounds than the depth, or workloads have several records, all are.
+// Those that a place is kept for spend none of it: behind them lie as many
+// planned starts as without them.
 func (p *pass) depth() int {
 	if p.mayEnd() {
-		return p.Policy.Depth
+		return p.Policy.Depth + len(p.nominated)
 	}
 	return len(p.order)
 }
