@@ -4,9 +4,13 @@ package node
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/berth-dev/berth/test/kubelet/kit"
 )
+
+// ShutdownGrace is for how long a shutdown of a node waits for its pods.
+const ShutdownGrace = 20 * time.Second
 
 // runtimeConfig is containerd's.
 func (n *Node) runtimeConfig() string {
@@ -79,9 +83,11 @@ resolvConf: ""
 # The disk is memory here; images and pods are small, and nothing is cleared.
 imageGCHighThresholdPercent: 100
 evictionHard: {memory.available: 1Mi}
+# For how long a shutdown of the node waits for its pods.
+shutdownGracePeriod: %[7]s
 # What a test changes in a node's status comes back soon.
 nodeStatusUpdateFrequency: 1s
 # A node that hangs is noticed after sandbox.Options.NodeTimeout.
 nodeLeaseDurationSeconds: 4
-`, n.Name, n.socket(), n.path("pods"), n.path("manifests"), n.options.Authority, n.cgroup())
+`, n.Name, n.socket(), n.path("pods"), n.path("manifests"), n.options.Authority, n.cgroup(), ShutdownGrace)
 }

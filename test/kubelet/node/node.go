@@ -31,6 +31,7 @@ import (
 	"github.com/berth-dev/berth/pkg/sandbox/process"
 	"github.com/berth-dev/berth/test/kubelet/cgroup"
 	"github.com/berth-dev/berth/test/kubelet/kit"
+	"github.com/berth-dev/berth/test/kubelet/logind"
 )
 
 // Sysctls are the settings of the kernel that a kubelet changes.
@@ -56,6 +57,7 @@ type Node struct {
 	Name    string
 	options Options
 	api     kubernetes.Interface
+	logind  *logind.Logind
 	runtime *process.Process
 	kubelet *process.Process
 }
@@ -68,7 +70,7 @@ func Start(ctx context.Context, o Options) (*Node, error) {
 	ctx, cancel := context.WithTimeout(ctx, startPatience)
 	defer cancel()
 	n := &Node{Name: fmt.Sprintf("127.0.0.%d", o.Number), options: o}
-	for _, step := range []func(context.Context) error{n.prepare, n.startRuntime, n.loadImages, n.StartKubelet, n.awaitReady} {
+	for _, step := range []func(context.Context) error{n.prepare, n.startRuntime, n.loadImages, n.StartKubelet, n.AwaitReady} {
 		if err := step(ctx); err != nil {
 			return nil, fmt.Errorf("start node %s: %w", n.Name, err)
 		}
@@ -81,13 +83,16 @@ func (n *Node) path(parts ...string) string {
 }
 
 // prepare writes all that runtime and kubelet read.
-func (n *Node) prepare(context.Context) error {
+func (n *Node) prepare(context.Context) (err error) {
 	for _, folder := range []string{"cni", "logs", "pods", "manifests"} {
 		if err := os.MkdirAll(n.path(folder), 0o755); err != nil {
 			return err
 		}
 	}
 	if err := cgroup.Make(n.cgroup()); err != nil {
+		return err
+	}
+	if n.logind, err = logind.Start(n.path("bus")); err != nil {
 		return err
 	}
 	for name, text := range map[string]string{"containerd.toml": n.runtimeConfig(), "cni/10-ptp.conflist": n.networkConfig(), "kubelet.yaml": n.kubeletConfig()} { //order:any files of different names
@@ -123,7 +128,7 @@ func (n *Node) writeKubeconfig() error {
 
 func (n *Node) start(name, path string, args ...string) (*process.Process, error) {
 	programs := strings.Join([]string{filepath.Dir(n.options.Kit.Containerd), filepath.Dir(n.options.Kit.Runc), os.Getenv("PATH")}, ":")
-	return process.Start(process.Program{Path: path, Args: args, Env: []string{"PATH=" + programs}, Log: n.path("logs", name+".log")})
+	return process.Start(process.Program{Path: path, Args: args, Env: []string{"PATH=" + programs, n.logind.Env()}, Log: n.path("logs", name+".log")})
 }
 
 func (n *Node) socket() string { return n.path("containerd.sock") }
@@ -171,6 +176,21 @@ func (n *Node) KillKubelet() error {
 	return process.Stop([]process.Identity{n.kubelet.Identity}, 0)
 }
 
+// Shutdown tells the kubelet that its machine goes down, as systemd does, and
+// returns when it may: the kubelet has ended the pods, for which it has
+// ShutdownGrace. KillKubelet is the end of it then, and StartKubelet boots it.
+func (n *Node) Shutdown(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, startPatience)
+	defer cancel()
+	if err := n.logind.AwaitLock(ctx); err != nil {
+		return fmt.Errorf("shut node %s down: %w", n.Name, err)
+	}
+	if err := n.logind.Shutdown(ctx); err != nil {
+		return fmt.Errorf("shut node %s down: %w", n.Name, err)
+	}
+	return nil
+}
+
 // FreezeKubelet stops the kubelet as a machine does that hangs; ThawKubelet
 // lets it go on.
 func (n *Node) FreezeKubelet() error { return n.kubelet.Signal(syscall.SIGSTOP) }
@@ -178,7 +198,8 @@ func (n *Node) FreezeKubelet() error { return n.kubelet.Signal(syscall.SIGSTOP) 
 // ThawKubelet ends what FreezeKubelet began.
 func (n *Node) ThawKubelet() error { return n.kubelet.Signal(syscall.SIGCONT) }
 
-func (n *Node) awaitReady(ctx context.Context) error {
+// AwaitReady waits until the API server has it that the node is ready.
+func (n *Node) AwaitReady(ctx context.Context) error {
 	return n.await(ctx, n.kubelet, "kubelet", func(ctx context.Context) error {
 		node, err := n.api.CoreV1().Nodes().Get(ctx, n.Name, metav1.GetOptions{})
 		if err != nil {
