@@ -52,7 +52,7 @@ var deliveries = []delivery{
 // job is a Job that hears in this way and saves.
 func (d delivery) job(t *team, options string, traits ...trait) *batchv1.Job {
 	all := []trait{args(append([]string{"--save", saving.String()}, d.args...)...), annotated(v1alpha1.CheckpointAnnotation, d.checkpoint+options)}
-	return t.job("saves", append(all, traits...)...)
+	return t.job("saves-"+d.name, append(all, traits...)...)
 }
 
 // causes are why a job is ended; each strikes one that hears in some way.
@@ -201,22 +201,29 @@ const urgentName = "urgent"
 func newPreemptible(t *testing.T, grace time.Duration) *team {
 	t.Helper()
 	team := newTeam(t)
+	team.giveWay(team.name, queueName, grace)
+	team.makeQueue(team.name+"-urgent", urgentName, v1alpha1.ClusterQueueSpec{PriorityTier: new(int32(20))})
+	return team
+}
+
+// giveWay makes the work of a queue give way, with some grace, and waits until
+// what comes through its door has that.
+func (t *team) giveWay(name, door string, grace time.Duration) {
+	t.t.Helper()
 	queue := &v1alpha1.ClusterQueue{}
-	team.edit(client.ObjectKey{Name: team.name}, queue, func() {
+	t.edit(client.ObjectKey{Name: name}, queue, func() {
 		queue.Spec.Preemption = &v1alpha1.QueuePreemption{Mode: v1alpha1.PreemptRequeue, Grace: v1alpha1.Duration(grace.String())}
 	})
-	team.makeQueue(team.name+"-urgent", urgentName, v1alpha1.ClusterQueueSpec{PriorityTier: new(int32(20))})
 	// It is written into the door, and the API server reads that from a cache of
 	// its own: what counts is that a new Job gets the grace.
-	eventually(t, patience, "a new Job gets the queue's grace", func() (string, bool) {
-		probe := team.job("probe", func(j *batchv1.Job) { j.Spec.Template.Spec.TerminationGracePeriodSeconds = new(int64(1)) })
-		if err := team.client.Create(t.Context(), probe, client.DryRunAll); err != nil {
+	eventually(t.t, patience, "a new Job gets the queue's grace", func() (string, bool) {
+		probe := t.job("probe", through(door), func(j *batchv1.Job) { j.Spec.Template.Spec.TerminationGracePeriodSeconds = new(int64(1)) })
+		if err := t.client.Create(t.t.Context(), probe, client.DryRunAll); err != nil {
 			return err.Error(), false
 		}
 		got := *probe.Spec.Template.Spec.TerminationGracePeriodSeconds
 		return fmt.Sprint(got), got == max(1, int64(grace.Seconds()))
 	})
-	return team
 }
 
 // TestPodThatEndsBeforeItIsToldToEnd counts as it ends: a notice is no end, so

@@ -1,7 +1,10 @@
 // Package kubelet tests what only a real kubelet can show: which signal comes
-// when, who is killed and at which second, and that a GPU is given to nobody
-// while a process still has it. Its pods are started by a container runtime and
-// run test/kubelet/trap, which writes down what happens to it.
+// when, who is killed and at which second, what becomes of work on a node whose
+// kubelet is gone, that is drained or that shuts down, and that a GPU is given
+// to nobody while a process still has it. Its pods are started by a container
+// runtime and run test/kubelet/trap, which writes down what happens to it; at
+// the end of every test it is reckoned from that whether a node ever had more
+// to run than it has GPUs.
 //
 // The nodes run in a cell (test/kubelet/cell), so that the machine is left as
 // it was. It needs root, the control groups of version 1, and Debian's packages;

@@ -29,7 +29,7 @@ func TestQueuedJobRunsOnRealNodes(t *testing.T) {
 	if unable != "" {
 		t.Skip(unable)
 	}
-	team := newTeamOn(t, shared.nodes, everybody, simulate.GPUResource)
+	team := newTeamOn(t, shared.nodes, simulate.GPUResource, everybody)
 	work := team.submit(team.job("train"))
 	hosts := map[string]bool{}
 	for _, pod := range work.mustRun() {

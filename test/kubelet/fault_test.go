@@ -3,7 +3,6 @@
 package kubelet
 
 import (
-	"fmt"
 	"testing"
 	"time"
 
@@ -90,9 +89,7 @@ func TestKubeletThatDiesInTheGrace(t *testing.T) {
 	}
 	last := team.mustDie(running)
 	// A kubelet that is new takes back what others have said of its node.
-	if err := team.nodes[0].SetCapacity(t.Context(), team.resource, fmt.Sprint(unitsPerNode)); err != nil {
-		t.Fatal(err)
-	}
+	team.equip(team.nodes[0])
 	next.mustFollow(last)
 }
 

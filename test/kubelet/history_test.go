@@ -22,8 +22,10 @@ import (
 // of it: the API's own times have whole seconds. A zero time: not seen.
 type podLife struct {
 	corev1.Pod
+	owner   types.UID // the first: it may be taken out of its Job
 	created time.Time
 	noticed time.Time // it has the annotation
+	deleted time.Time // it is to end
 	gone    time.Time
 }
 
@@ -51,11 +53,17 @@ func (h *history) see(pod *corev1.Pod, gone time.Time) {
 	life, known := h.pods[pod.UID]
 	if !known {
 		life = &podLife{created: time.Now()}
+		if owner := metav1.GetControllerOf(pod); owner != nil {
+			life.owner = owner.UID
+		}
 		h.pods[pod.UID] = life
 	}
 	life.Pod, life.gone = *pod, gone
 	if life.noticed.IsZero() && pod.Annotations[v1alpha1.NoticeAnnotation] != "" {
 		life.noticed = time.Now()
+	}
+	if life.deleted.IsZero() && pod.DeletionTimestamp != nil {
+		life.deleted = time.Now()
 	}
 }
 
@@ -71,11 +79,17 @@ func (h *history) life(pod types.UID) podLife {
 
 // podsOf are all pods that an owner has ever had, in the order of their making.
 func (h *history) podsOf(owner types.UID) []podLife {
+	return h.podsThat(func(life *podLife) bool { return life.owner == owner })
+}
+
+// podsThat are all pods there ever were of which something is so, in the order
+// of their making.
+func (h *history) podsThat(match func(*podLife) bool) []podLife {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	var out []podLife
 	for _, life := range h.pods {
-		if of := metav1.GetControllerOf(&life.Pod); of != nil && of.UID == owner {
+		if match(life) {
 			out = append(out, *life)
 		}
 	}

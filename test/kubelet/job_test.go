@@ -103,6 +103,23 @@ func grace(d time.Duration) trait {
 	return func(j *batchv1.Job) { j.Spec.Template.Spec.TerminationGracePeriodSeconds = new(int64(d.Seconds())) }
 }
 
+// on is the node that the pods must be on.
+func on(node string) trait {
+	return func(j *batchv1.Job) {
+		j.Spec.Template.Spec.NodeSelector = map[string]string{corev1.LabelHostname: node}
+	}
+}
+
+// ignoring: the Job does not count pods that others have ended. The API server
+// demands that such a Job waits for the end of a pod before it makes another.
+func ignoring(j *batchv1.Job) {
+	j.Spec.PodReplacementPolicy = new(batchv1.Failed)
+	j.Spec.PodFailurePolicy = &batchv1.PodFailurePolicy{Rules: []batchv1.PodFailurePolicyRule{{
+		Action:          batchv1.PodFailurePolicyActionIgnore,
+		OnPodConditions: []batchv1.PodFailurePolicyOnPodConditionsPattern{{Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue}},
+	}}}
+}
+
 // walltime is the promised run time.
 func walltime(text string) trait { return annotated(v1alpha1.WalltimeAnnotation, text) }
 

@@ -20,6 +20,7 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
@@ -43,8 +44,10 @@ const (
 	cgroupName = "/berth-kubelet"
 	// evidenceDir is where pods write what happens to them.
 	evidenceDir = "/run/evidence"
-	// nodeTimeout is when a node that gives no sign of life is lost.
+	// nodeTimeout is when a node that gives no sign of life is not ready.
 	nodeTimeout = 15 * time.Second
+	// lossTimeout is the nodeFailure.timeout of the cluster: from then on.
+	lossTimeout = 30 * time.Second
 	// kubectlCache is where kubectl keeps what it has learnt.
 	kubectlCache = "/run/kubectl"
 	// serviceAddress is that of the service kubernetes.
@@ -239,6 +242,15 @@ func newCluster(ctx context.Context) (*cluster, error) {
 	config := c.sandbox.RESTConfig()
 	config.WarningHandler = rest.NoWarnings{}
 	if c.client, err = client.New(config, client.Options{Scheme: scheme}); err != nil {
+		return nil, err
+	}
+	policy := &v1alpha1.SchedulingPolicy{
+		ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.SchedulingPolicyName},
+		Spec: v1alpha1.SchedulingPolicySpec{
+			NodeFailure: &v1alpha1.NodeFailurePolicy{Timeout: v1alpha1.Duration(lossTimeout.String())},
+		},
+	}
+	if err := c.client.Create(ctx, policy); err != nil {
 		return nil, err
 	}
 	if c.history, err = watchPods(ctx, config, scheme); err != nil {

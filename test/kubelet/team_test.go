@@ -65,7 +65,7 @@ func newTeam(t *testing.T) *team {
 	if unable != "" {
 		t.Skip(unable)
 	}
-	return newTeamOn(t, shared.nodes, everybody, "")
+	return newTeamOn(t, shared.nodes, "", everybody)
 }
 
 // newTeamWithNodes makes a team with nodes of its own, which it may break.
@@ -74,34 +74,84 @@ func newTeamWithNodes(t *testing.T, n int) *team {
 	if unable != "" {
 		t.Skip(unable)
 	}
+	nodes, label := startOwn(t, n)
+	return newTeamOn(t, nodes, "", label)
+}
+
+// newTeamWithOneNode makes a team on a node that all share and on one of its
+// own, which it may break. The other node that all share is a spare one: it has
+// nothing of the team's resource until useSpare.
+func newTeamWithOneNode(t *testing.T) (team *team, own *node.Node) {
+	t.Helper()
+	if unable != "" {
+		t.Skip(unable)
+	}
+	nodes, label := startOwn(t, 1)
+	return newTeamOn(t, []*node.Node{shared.nodes[0], nodes[0]}, "", everybody, label), nodes[0]
+}
+
+// useSpare gives the team the other node that all share.
+func (t *team) useSpare() {
+	t.t.Helper()
+	t.equip(shared.nodes[1])
+}
+
+// beside is the team with a resource of another name, of which each of its nodes
+// has 8 too: so that several jobs can have all of its nodes.
+func (t *team) beside(name string) *team {
+	t.t.Helper()
+	other := *t
+	other.resource = corev1.ResourceName(fmt.Sprintf("%s-%s", t.resource, name))
+	other.equip(t.nodes...)
+	return &other
+}
+
+// startOwn starts nodes that a test has for itself, and says by which label.
+func startOwn(t *testing.T, n int) ([]*node.Node, string) {
+	t.Helper()
 	label := fmt.Sprint("own-", teams.Add(1))
 	nodes, err := shared.startNodes(t.Context(), n, map[string]string{teamLabel: label})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return newTeamOn(t, nodes, label, "")
+	return nodes, label
 }
 
-func newTeamOn(t *testing.T, nodes []*node.Node, label string, resource corev1.ResourceName) *team {
+// newTeamOn makes a team on nodes that have one of some labels.
+func newTeamOn(t *testing.T, nodes []*node.Node, resource corev1.ResourceName, labels ...string) *team {
 	t.Helper()
 	team := &team{cluster: shared, t: t, name: fmt.Sprintf("%s-%d", look.Slug(t.Name()), teams.Add(1)), nodes: nodes, resource: resource}
 	if team.resource == "" {
 		team.resource = corev1.ResourceName("gpu.test/" + team.name)
 	}
 	t.Cleanup(team.leave)
-	for _, n := range nodes {
-		if err := n.SetCapacity(t.Context(), team.resource, fmt.Sprint(unitsPerNode)); err != nil {
-			t.Fatal(err)
-		}
-	}
+	team.equip(nodes...)
 	team.create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: team.name}})
 	team.create(&v1alpha1.ResourceFlavor{
 		ObjectMeta: metav1.ObjectMeta{Name: team.name},
-		Spec:       v1alpha1.ResourceFlavorSpec{NodeSelector: &metav1.LabelSelector{MatchLabels: map[string]string{teamLabel: label}}},
+		Spec: v1alpha1.ResourceFlavorSpec{NodeSelector: &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{
+			{Key: teamLabel, Operator: metav1.LabelSelectorOpIn, Values: labels},
+		}}},
 	})
 	team.makeQueue(team.name, queueName, v1alpha1.ClusterQueueSpec{})
 	team.letPodsAcknowledge()
 	return team
+}
+
+// equip gives nodes the team's resource.
+func (t *team) equip(nodes ...*node.Node) {
+	t.t.Helper()
+	for _, n := range nodes {
+		t.must(n.SetCapacity(t.t.Context(), t.resource, fmt.Sprint(unitsPerNode)))
+	}
+}
+
+// boot starts the kubelet of a node that is not ready.
+func (t *team) boot(n *node.Node) {
+	t.t.Helper()
+	t.must(n.StartKubelet(t.t.Context()))
+	t.must(n.AwaitReady(t.t.Context()))
+	t.equip(n) // a kubelet that is new takes back what others have said of its node
 }
 
 // makeQueue makes a ClusterQueue on the team's nodes, with a LocalQueue.
@@ -139,6 +189,14 @@ func (t *team) create(object client.Object) {
 	}
 }
 
+// must says that a step of the test itself worked.
+func (t *team) must(err error) {
+	t.t.Helper()
+	if err != nil {
+		t.t.Fatal(err)
+	}
+}
+
 // edit changes an object, as it is now.
 func (t *team) edit(key client.ObjectKey, object client.Object, change func()) {
 	t.t.Helper()
@@ -165,8 +223,10 @@ func (t *team) remove(object client.Object) {
 	}
 }
 
-// leave tells what is there if the test has failed, and takes away what runs.
+// leave says that no unit was ever given twice, tells what is there if the test
+// has failed, and takes away what runs.
 func (t *team) leave() {
+	t.mustNeverHaveSharedUnits()
 	if t.t.Failed() {
 		t.tell()
 	}

@@ -86,10 +86,7 @@ func (w *work) mustRun() []podLife {
 // life is what a pod has written down.
 func (t *team) life(pod podLife) evidence.Life {
 	t.t.Helper()
-	life, err := evidence.Read(evidenceDir, pod.Spec.Hostname)
-	if pod.Spec.Hostname == "" {
-		life, err = evidence.Read(evidenceDir, pod.Name)
-	}
+	life, err := evidence.Read(evidenceDir, pod.Name)
 	if err != nil {
 		t.t.Fatal(err)
 	}
@@ -227,6 +224,12 @@ func (w *work) mustHaveRun(state, cause, by string) {
 	if got := runs[0]; got.State != state || got.Cause != cause || got.By != by {
 		w.t.Errorf("%s: its first run is on record as %s because of %q by %q; want %s, %q, %q", w.job.Name, got.State, got.Cause, got.By, state, cause, by)
 	}
+	w.mustCountNothing()
+}
+
+// mustCountNothing says that the Job counts neither a failure nor a success.
+func (w *work) mustCountNothing() {
+	w.t.Helper()
 	job := &batchv1.Job{}
 	if err := w.client.Get(w.t.Context(), client.ObjectKeyFromObject(w.job), job); err != nil {
 		w.t.Fatal(err)
@@ -246,6 +249,32 @@ func (t *team) kubectl(args ...string) (string, error) {
 	args = append([]string{"--kubeconfig", t.sandbox.Kubeconfig, "--cache-dir", kubectlCache, "--namespace", t.name}, args...)
 	out, err := exec.CommandContext(t.t.Context(), t.sandbox.Bin+"/kubectl", args...).CombinedOutput() //nolint:gosec // a test's own words
 	return strings.TrimSpace(string(out)), err
+}
+
+// mustKubectl runs it, and it has to do what it is asked.
+func (t *team) mustKubectl(args ...string) {
+	t.t.Helper()
+	if out, err := t.kubectl(args...); err != nil {
+		t.t.Fatalf("kubectl %q: %v: %s", args, err, out)
+	}
+}
+
+// beginKubectl runs it while the test goes on; await waits until it is done.
+func (t *team) beginKubectl(args ...string) (await func()) {
+	done := make(chan error, 1)
+	go func() {
+		out, err := t.kubectl(args...)
+		if err != nil {
+			err = fmt.Errorf("kubectl %q: %w: %s", args, err, out)
+		}
+		done <- err
+	}()
+	return func() {
+		t.t.Helper()
+		if err := <-done; err != nil {
+			t.t.Error(err)
+		}
+	}
 }
 
 // mustFollow says that a Job has its pods after the last process of another was

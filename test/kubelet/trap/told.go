@@ -70,14 +70,15 @@ func annotation(key string) (string, bool) {
 	return "", false
 }
 
+// podName is this pod's.
+func podName() string { return os.Getenv("POD_NAME") }
+
 // account is where a pod finds who it is for the API server.
 const account = "/var/run/secrets/kubernetes.io/serviceaccount"
 
 // acknowledge writes the annotation that says when something was saved, as a
 // pod of any language would: by one PATCH with its service account's token.
 func acknowledge(at time.Time) error {
-	// Not the host's name: that of a pod of an Indexed Job lacks the suffix.
-	pod := os.Getenv("POD_NAME")
 	namespace, err := os.ReadFile(filepath.Join(account, "namespace"))
 	if err != nil {
 		return err
@@ -87,7 +88,7 @@ func acknowledge(at time.Time) error {
 		return err
 	}
 	server := net.JoinHostPort(os.Getenv("KUBERNETES_SERVICE_HOST"), os.Getenv("KUBERNETES_SERVICE_PORT"))
-	request, err := http.NewRequest(http.MethodPatch, fmt.Sprintf("https://%s/api/v1/namespaces/%s/pods/%s", server, namespace, pod), bytes.NewReader(patch))
+	request, err := http.NewRequest(http.MethodPatch, fmt.Sprintf("https://%s/api/v1/namespaces/%s/pods/%s", server, namespace, podName()), bytes.NewReader(patch))
 	if err != nil {
 		return err
 	}

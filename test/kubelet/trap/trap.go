@@ -57,13 +57,10 @@ type trap struct {
 	savers sync.Mutex // one saves at a time
 }
 
-// open opens the evidence, which has the name of the pod's host.
-func (t *trap) open() error {
-	name, err := os.Hostname()
-	if err != nil {
-		return err
-	}
-	t.book, err = evidence.Open(t.evidence, name)
+// open opens the evidence, which has the pod's name: that of its host is the
+// same in every run of an Indexed Job.
+func (t *trap) open() (err error) {
+	t.book, err = evidence.Open(t.evidence, podName())
 	return err
 }
 
