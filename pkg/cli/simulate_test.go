@@ -95,15 +95,19 @@ func TestTheExitCodeSaysWhetherItHolds(t *testing.T) {
 		{"a bad override", map[string]string{"a": fits}, []string{"simulate", "-f", "a", "--policy", "backfill"}, 2, "write FIELD=VALUE"},
 		{"an override that a cluster refuses", map[string]string{"a": fits}, []string{"simulate", "-f", "a", "--policy", "backfill.mode=Wild"}, 2, `--policy: SchedulingPolicy.berth.dev "default" is invalid: spec.backfill.mode: Unsupported value: "Wild"`},
 		{
-			"a policy of the file that a cluster refuses", map[string]string{"a": strings.Replace(onePolicy, "None", "Wild", 1) + "---\n" + fits},
-			[]string{"simulate", "-f", "a", "--policy", "backfill.depth=5"}, 2, `a: document 1, line 1: SchedulingPolicy.berth.dev "default" is invalid`,
+			"a policy of the file that a cluster refuses",
+			map[string]string{"a": strings.Replace(onePolicy, "None", "Wild", 1) + "---\n" + fits},
+			[]string{"simulate", "-f", "a", "--policy", "backfill.depth=5"},
+			2, `a: document 1, line 1: SchedulingPolicy.berth.dev "default" is invalid`,
 		},
 		{"an override", map[string]string{"a": fits}, []string{"simulate", "-f", "a", "--policy", "backfill.mode=None,backfill.depth=5"}, 0, "all 2 expectations hold"},
 		{"two files and one page", map[string]string{"a": fits, "b": fits}, []string{"simulate", "-f", "a", "b", "--report", "new-x"}, 2, "for one scenario"},
 		{"what is compared is not expected", map[string]string{"a": fits, "p": missed}, []string{"simulate", "-f", "a", "--compare", "p"}, 0, "1 of 2 expectations do not hold"},
 		{
-			"objects to compare with that a cluster refuses", map[string]string{"a": fits, "p": "# a policy\n" + strings.Replace(onePolicy, "None", "Wild", 1)},
-			[]string{"simulate", "-f", "a", "--compare", "p"}, 2, `p: document 1, line 2: SchedulingPolicy.berth.dev "default" is invalid: spec.backfill.mode`,
+			"objects to compare with that a cluster refuses",
+			map[string]string{"a": fits, "p": "# a policy\n" + strings.Replace(onePolicy, "None", "Wild", 1)},
+			[]string{"simulate", "-f", "a", "--compare", "p"},
+			2, `p: document 1, line 2: SchedulingPolicy.berth.dev "default" is invalid: spec.backfill.mode`,
 		},
 		{"a comparison that is wrong", map[string]string{"a": fits, "p": wrong}, []string{"simulate", "-f", "a", "--compare", "p"}, 2, "walltme"},
 	} {

@@ -234,7 +234,13 @@ func grants(w *world, plan batch.Plan) map[batch.NodeName][]busy {
 
 func requeued(plan batch.Plan, id batch.WorkloadID) bool {
 	return slices.ContainsFunc(plan.Requeue, func(d batch.RequeueDecision) bool { return d.ID == id }) ||
-		slices.ContainsFunc(plan.Finish, func(d batch.FinishDecision) bool { return d.ID == id && d.End.State == batch.Preempted })
+		slices.ContainsFunc(plan.Finish, func(d batch.FinishDecision) bool { return d.ID == id && endsByUs(d.End.State) })
+}
+
+// endsByUs says whether a run that has ended so was taken back for good: what of
+// it is left on a node that is lost is nobody's any more.
+func endsByUs(state batch.EndState) bool {
+	return state == batch.Preempted || state == batch.NodeFailed || state == batch.Cancelled
 }
 
 // checkGrants holds every node to its capacity at every time at which something

@@ -132,11 +132,7 @@ func (s *State) stepTables(e batch.Event) {
 	case batch.AccountGone:
 		s.accounts.drop(e.Name)
 	case batch.LocalQueueObserved:
-		was := s.localQueues.rows[e.LocalQueue.Name]
-		s.localQueues.set(e.LocalQueue.Name, e.LocalQueue)
-		if was != nil && !slices.Equal(was.Queues, e.LocalQueue.Queues) {
-			s.rerank("LocalQueue "+string(e.LocalQueue.Name), func(r *record) bool { return r.workload.LocalQueue == e.LocalQueue.Name })
-		}
+		s.observeLocalQueue(e.LocalQueue)
 	case batch.LocalQueueGone:
 		s.localQueues.drop(e.Name)
 	case batch.FlavorObserved:
@@ -173,6 +169,16 @@ func (s *State) observeQueue(queue batch.Queue) {
 		local := s.localQueues.rows[r.workload.LocalQueue]
 		return (tier || r.workload.Walltime == 0) && local != nil && slices.Contains(local.Queues, queue.Name)
 	})
+}
+
+// observeLocalQueue takes in a local queue. Where it leads elsewhere, what waits
+// in it ranks elsewhere.
+func (s *State) observeLocalQueue(q batch.LocalQueue) {
+	was := s.localQueues.rows[q.Name]
+	s.localQueues.set(q.Name, q)
+	if was != nil && !slices.Equal(was.Queues, q.Queues) {
+		s.rerank("LocalQueue "+string(q.Name), func(r *record) bool { return r.workload.LocalQueue == q.Name })
+	}
 }
 
 // Workload returns the record of a workload as it stands with all decisions so

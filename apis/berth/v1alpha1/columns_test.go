@@ -67,11 +67,13 @@ func TestWhatKubectlGetShows(t *testing.T) {
 	}{
 		{
 			"topologies", `{metadata: {name: net}, spec: {levels: [{name: block, nodeLabel: b}, {name: rack, nodeLabel: r}, {name: host, nodeLabel: h}]}}`,
-			[]string{"L1", "L2", "L3", "L4"}, "block rack host <nil>",
+			[]string{"L1", "L2", "L3", "L4"},
+			"block rack host <nil>",
 		},
 		{
 			"clusterqueues", `{metadata: {name: main}, status: {conditions: [{type: Active, status: "False", message: none of its flavors exists}]}}`,
-			[]string{"Active", "Message"}, "False none of its flavors exists",
+			[]string{"Active", "Message"},
+			"False none of its flavors exists",
 		},
 	} {
 		convertor, err := tableconvertor.New(kinds[test.plural].AdditionalPrinterColumns)
