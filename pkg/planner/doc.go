@@ -25,7 +25,8 @@
 //	scene.go      what is free when victims are gone; search.go: the cheapest of them
 //	right.go      who may take whose place; victims.go: what that costs
 //	nominate.go   the places that are kept while victims end; eviction.go: their end
-//	verdict.go    why the rest waits, and what moved a planned start
+//	verdict.go    why the rest waits: shortage.go what is short, crowd.go who is before it
+//	mover.go      what moved a planned start
 //	plan.go       the stages put together; changes only
 //
 // What the plan before found out, so that most need not be found again: carry.go is what is left of it, again.go the

@@ -1,0 +1,184 @@
+package planner
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/berth-dev/berth/pkg/batch"
+	"github.com/berth-dev/berth/pkg/timeline"
+)
+
+// movedBy names what made a planned start later than it was promised.
+func (v *verdicts) movedBy(c *contender, at place) string {
+	promise, revoked := c.workload().Promise, c.workload().Revoked
+	if promise.IsZero() && !revoked.IsZero() && (c.at == nil || timeOf(c.start()).After(revoked)) {
+		v.moved[c] = "edit of " + cmp.Or(c.workload().RevokedBy, nameOf(c.workload()))
+		return v.moved[c]
+	}
+	if promise.IsZero() || (c.at != nil && !timeOf(c.start()).After(promise)) {
+		return ""
+	}
+	by := v.mover(c, at)
+	v.moved[c] = by
+	return by
+}
+
+func (v *verdicts) mover(c *contender, at place) string {
+	if by := v.loss(c); by != "" {
+		return by
+	}
+	if by := v.p.lengthened(c); by != "" {
+		return "edit of " + by
+	}
+	if by := v.pushed(c, at); by != "" {
+		return by
+	}
+	if c.bound != "" {
+		return fmt.Sprintf("%d higher-ranked workloads", at.position-1)
+	}
+	if c.waiting.Held == nil {
+		return "a restart of Berth: where it was planned is not known any more"
+	}
+	return "a change of the workload, its queue or the nodes"
+}
+
+// loss is what has become of the place that was promised; empty: nothing.
+func (v *verdicts) loss(c *contender) string {
+	if c.fell {
+		return v.lostPlace(c)
+	}
+	if by := v.p.ousted[c.workload().ID]; by != nil {
+		return "a place that is made for " + nameOf(by)
+	}
+	if by := v.lostNode(c, c.waiting.Held); by != "" {
+		return by
+	}
+	return v.overrun(c)
+}
+
+// lostPlace says what has become of a place that was kept.
+func (v *verdicts) lostPlace(c *contender) string {
+	const text = "its place, which can't be kept for it any more"
+	n := v.p.nominationOf(c.workload())
+	if n == nil {
+		return text
+	}
+	if node := v.lostNode(c, &n.Allocation); node != "" {
+		return text + ": " + node
+	}
+	return text
+}
+
+// pushed names what made those before a contender take its place; empty: nothing
+// that is known.
+func (v *verdicts) pushed(c *contender, at place) string {
+	for _, other := range v.p.order[:at.index] {
+		if _, fresh := v.p.named[other.workload().ID]; fresh && v.meets(c, other) {
+			return "a place that is made for " + nameOf(other.workload())
+		}
+		if other.arrived && (v.meets(c, other) || v.inTurn(c, other)) {
+			return came(other.workload())
+		}
+		if by := v.moved[other]; by != "" && (v.meets(c, other) || v.inTurn(c, other)) {
+			return by
+		}
+		// It starts no later itself, as it took the place of this one.
+		if other.at != nil && v.lostBefore(other) != "" && v.meets(c, other) {
+			return v.lostBefore(other)
+		}
+	}
+	return ""
+}
+
+// lostBefore is lostNode of one that may be asked about for each behind it.
+func (v *verdicts) lostBefore(c *contender) string {
+	by, known := v.lost[c]
+	if !known {
+		by = v.lostNode(c, c.waiting.Held)
+		v.lost[c] = by
+	}
+	return by
+}
+
+// came says how higher-ranked work came to be before another.
+func came(w *batch.Workload) string {
+	switch {
+	case w.RevokedBy != "":
+		return "edit of " + w.RevokedBy + ", higher-ranked " + nameOf(w)
+	case !w.Revoked.IsZero():
+		return "edit of higher-ranked " + nameOf(w)
+	}
+	return "higher-ranked arrival " + nameOf(w)
+}
+
+// lostNode finds a node of a placement that would not do any more.
+func (v *verdicts) lostNode(c *contender, held *batch.Allocation) string {
+	if held == nil {
+		return ""
+	}
+	for _, placement := range held.PodSets {
+		for _, host := range placement.Hosts {
+			i, ok := v.p.fleet.index[host]
+			switch {
+			case !ok:
+				return "node " + string(host) + " is gone"
+			case !v.p.Nodes[i].Node.Ready:
+				return "node " + string(host) + " is not ready"
+			case c.key.shape.absent || !slices.ContainsFunc(c.options, func(o option) bool { return o.has(int32(i)) }):
+				return "node " + string(host) + " takes no new work"
+			}
+		}
+	}
+	return ""
+}
+
+func (o option) has(node int32) bool {
+	return slices.ContainsFunc(o.sets, func(s timeline.Set) bool {
+		_, ok := slices.BinarySearch(s.Nodes, node)
+		return ok
+	})
+}
+
+// overrun finds what should have ended on the nodes that were promised; after a
+// restart these are unknown, and any that would do counts.
+func (v *verdicts) overrun(c *contender) string {
+	for i, view := range v.p.Nodes {
+		if !v.promised(c, view.Node.Name, int32(i)) {
+			continue
+		}
+		for k := range view.Charges {
+			if charge := &view.Charges[k]; charge.Overdue(v.p.now) && !v.p.leaving[charge.By] {
+				return overrunOf(charge)
+			}
+		}
+	}
+	if charge := v.p.quotaOverrun(c); charge != nil {
+		return overrunOf(charge)
+	}
+	return ""
+}
+
+func overrunOf(charge *batch.Charge) string {
+	if charge.Until.Equal(batch.AnyMoment()) {
+		return "pods of " + charge.Name + " that are not gone yet"
+	}
+	return "overrun of " + charge.Name
+}
+
+func (v *verdicts) promised(c *contender, name batch.NodeName, index int32) bool {
+	held := c.waiting.Held
+	if held == nil {
+		return slices.ContainsFunc(c.options, func(o option) bool { return o.has(index) })
+	}
+	return slices.ContainsFunc(held.PodSets, func(p batch.Placement) bool { return slices.Contains(p.Hosts, name) })
+}
+
+// meets says whether a higher-ranked one holds a node that the contender could
+// use.
+func (v *verdicts) meets(c, other *contender) bool {
+	onNodes := other.placed() && slices.ContainsFunc(other.place.Seats, func(s timeline.Seat) bool {
+		return slices.ContainsFunc(c.options, func(o option) bool { return o.has(int32(s.Node)) })
+	})
+	return onNodes || v.p.meetsQuota(c, other)
+}
