@@ -58,6 +58,7 @@ func (t *team) gangOfEach(traits ...trait) (all []*gang) {
 // is told to end when it has. It runs again elsewhere, its Job counts nothing,
 // and the node is used again when the admin gives it back.
 func TestCordonedNodeThatIsDrained(t *testing.T) {
+	unhurried(t)
 	t.Parallel()
 	team, own := newTeamWithOneNode(t)
 	const short, brief = "short", 5 * time.Second
@@ -124,6 +125,7 @@ func (w *work) mustRunAgainWithout(lost *node.Node, before []podLife) (began tim
 // what others do to its pods, it counts nothing, and the gang waits again, and
 // runs elsewhere.
 func TestKubectlDrain(t *testing.T) {
+	unhurried(t)
 	t.Parallel()
 	team, own := newTeamWithOneNode(t)
 	const patient = 6 * time.Second

@@ -19,12 +19,14 @@ import (
 
 // TestB08KubeletThatDies and is started again much later.
 func TestB08KubeletThatDies(t *testing.T) {
+	unhurried(t)
 	t.Parallel()
 	mustLoseOneNode(t, func(t *team, n *node.Node) { t.must(n.KillKubelet()) }, (*team).boot)
 }
 
 // TestB08KubeletThatHangs and goes on much later, as if nothing had been.
 func TestB08KubeletThatHangs(t *testing.T) {
+	unhurried(t)
 	t.Parallel()
 	mustLoseOneNode(t,
 		func(t *team, n *node.Node) { t.must(n.FreezeKubelet()) },

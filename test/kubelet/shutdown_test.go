@@ -20,6 +20,7 @@ import (
 // it ignores what others do to its pods. When the node has booted it is used
 // again.
 func TestNodeThatShutsDown(t *testing.T) {
+	unhurried(t)
 	t.Parallel()
 	team, own := newTeamWithOneNode(t)
 	const patient = 5 * time.Second

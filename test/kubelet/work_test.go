@@ -4,6 +4,7 @@ package kubelet
 
 import (
 	"fmt"
+	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -292,5 +293,14 @@ func (w *work) mustFollow(last time.Time) {
 		if pod.Status.Phase == corev1.PodFailed {
 			w.t.Errorf("%s failed: %s %s", pod.Name, pod.Status.Reason, pod.Status.Message)
 		}
+	}
+}
+
+// unhurried skips a test that takes a minute or more on nodes of its own, unless
+// BERTH_LONG=1 asks for it: on a busy machine several of them starve each other.
+func unhurried(t *testing.T) {
+	t.Helper()
+	if os.Getenv("BERTH_LONG") == "" {
+		t.Skip("takes a minute and nodes of its own: BERTH_LONG=1 runs it")
 	}
 }
