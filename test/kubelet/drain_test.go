@@ -8,6 +8,8 @@ import (
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/berth-dev/berth/apis/berth/v1alpha1"
 	"github.com/berth-dev/berth/test/kubelet/evidence"
@@ -79,8 +81,7 @@ func TestCordonedNodeThatIsDrained(t *testing.T) {
 		}
 	}
 
-	at := time.Now()
-	team.mustKubectl("taint", "node", own.Name, drainTaint+"=:NoSchedule")
+	at := team.taint(own, corev1.Taint{Key: drainTaint, Effect: corev1.TaintEffectNoSchedule})
 	why := fmt.Sprintf("node %s has the taint %s", own.Name, drainTaint)
 	last := team.mustBeKilled(deafPods, brief)
 	team.mustGetSIGTERM(deafPods, at.Add(noticeTime))
@@ -98,6 +99,16 @@ func TestCordonedNodeThatIsDrained(t *testing.T) {
 	team.mustKubectl("taint", "node", own.Name, drainTaint+"-")
 	team.mustKubectl("uncordon", own.Name)
 	next.mustRun()
+}
+
+// taint gives a node a taint, and says when: kubectl would take a second to
+// begin.
+func (t *team) taint(n *node.Node, taint corev1.Taint) time.Time {
+	t.t.Helper()
+	at := time.Now()
+	object := &corev1.Node{}
+	t.edit(client.ObjectKey{Name: n.Name}, object, func() { object.Spec.Taints = append(object.Spec.Taints, taint) })
+	return at
 }
 
 // mustRunAgainWithout says that a gang runs again, on other nodes than one, and
@@ -140,7 +151,7 @@ func TestKubectlDrain(t *testing.T) {
 		there, elsewhere := g.split(own.Name)
 		evicted := g.mustBeEvicted(there[0])
 		g.mustGetSIGTERM(there, evicted)
-		g.mustGetSIGTERM(elsewhere, evicted.Add(noticeTime))
+		g.mustGetSIGTERM(elsewhere, evicted.Add(handOver-kubeletTime))
 		g.mustHaveRun("Requeued", "Drained", fmt.Sprintf("pod %s/%s on node %s was evicted through the API, as kubectl drain does", team.name, there[0].Name, own.Name))
 		for _, pod := range g.pods {
 			told, ok := g.life(pod).First(g.delivery.heard, g.delivery.detail)

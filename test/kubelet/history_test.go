@@ -29,6 +29,12 @@ type podLife struct {
 	gone    time.Time
 }
 
+// over says that a pod is gone, is to end, or has ended: one that was ended with
+// its node stays, as Failed.
+func (p *podLife) over() bool {
+	return !p.gone.IsZero() || p.DeletionTimestamp != nil || p.Status.Phase == corev1.PodFailed || p.Status.Phase == corev1.PodSucceeded
+}
+
 // history remembers every pod, also those that are gone.
 type history struct {
 	mu   sync.Mutex

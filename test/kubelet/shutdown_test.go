@@ -50,13 +50,14 @@ func TestNodeThatShutsDown(t *testing.T) {
 	ends.mustBeSo(func(e end) string { return e.shutDown })
 	team.must(own.KillKubelet())
 
-	next := team.submit(team.job("next", pods(1), on(own.Name)))
+	beside := team.beside("next") // or those that were there before would go first
+	next := beside.submit(beside.job("next", pods(1), on(own.Name)))
 	stubbornly.useSpare()
 	if deaf.mustRunAgainWithout(own, deaf.pods).Before(last) {
 		t.Errorf("%s was started again before its last process was dead", deaf.job.Name)
 	}
 	next.mustWait("NodesUnavailable", "not ready")
-	team.boot(own)
+	beside.boot(own)
 	next.mustRun()
 }
 

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"testing"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -75,7 +76,7 @@ func (w *work) mustRun() []podLife {
 	eventually(w.t, patience, w.job.Name+" works", func() (string, bool) {
 		pods = nil
 		for _, pod := range w.history.podsOf(w.job.UID) {
-			if _, started := w.life(pod).First(evidence.Started, ""); started && pod.gone.IsZero() && pod.DeletionTimestamp == nil {
+			if _, started := w.life(pod).First(evidence.Started, ""); started && !pod.over() {
 				pods = append(pods, pod)
 			}
 		}
