@@ -163,15 +163,9 @@ func (p *pass) priceOf(v *victim) int64 {
 	return v.weight * max(0, int64(p.now.Sub(savedAt(v.Workload, p.now))/time.Second))
 }
 
-// savesLate is by which part of its interval a save that is expected may come
-// late: a run needs time until it goes on with its work, and to save it. Nobody
-// tells us of that, and whoever loses least is sought: if saves counted from the
-// second in which they are due, those would be taken that are about to save.
-const savesLate = 4
-
 // savedAt is since when a run has saved nothing: the last save that it told of.
-// Of one that tells nothing, the last that must be over if it saves as often as it
-// says; else its start.
+// Of one that tells nothing, the last that is due since its pods are ready, if it
+// says how often it saves; else its start.
 func savedAt(w *batch.Workload, now time.Time) time.Time {
 	start := w.Allocation.Start
 	if at := w.CheckpointedAt; at.After(start) && !at.After(now) {
@@ -181,8 +175,8 @@ func savedAt(w *batch.Workload, now time.Time) time.Time {
 	if w.ReadySince.After(start) {
 		works = w.ReadySince
 	}
-	if over := now.Sub(works) - every/savesLate; every > 0 && over >= every {
-		return works.Add(over.Truncate(every))
+	if age := now.Sub(works); every > 0 && age >= every {
+		return works.Add(age.Truncate(every))
 	}
 	return start
 }
