@@ -217,7 +217,7 @@ func TestLeastLostLosesLeast(t *testing.T) {
 	}
 	for _, l := range []lostWork{
 		{
-			// Its first jobs leave no choice: 1 in 200 processor hours is of the
+			// Its first jobs leave no choice: 1 in 600 processor hours is of the
 			// lower tier, each on a node of its own beside work that stays.
 			log: "swf/UniLu-Gaia-2014-1.swf.gz", nodes: 167, each: 12, skip: 20_000, limit: 3000, squeeze: 2,
 			low: func(_ int, queue batch.LocalQueueName) bool { return queue == "default/q2" },
