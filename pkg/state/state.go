@@ -120,9 +120,7 @@ func (s *State) stepTables(e batch.Event) {
 	case batch.QueueObserved:
 		s.observeQueue(e.Queue)
 	case batch.QueueGone:
-		// Another of its name may come before the next plan.
-		s.queues.drop(e.Name)
-		s.rerank("ClusterQueue "+string(e.Name), func(r *record) bool { return r.held != nil && r.held.Queue == e.Name })
+		s.dropQueue(e.Name)
 	case batch.CohortObserved:
 		s.cohorts.set(e.Cohort.Name, e.Cohort)
 	case batch.CohortGone:
@@ -169,6 +167,13 @@ func (s *State) observeQueue(queue batch.Queue) {
 		local := s.localQueues.rows[r.workload.LocalQueue]
 		return (tier || r.workload.Walltime == 0) && local != nil && slices.Contains(local.Queues, queue.Name)
 	})
+}
+
+// dropQueue forgets a queue, with what is planned there: another of its name may
+// come before the next plan.
+func (s *State) dropQueue(name batch.QueueName) {
+	s.queues.drop(name)
+	s.rerank("ClusterQueue "+string(name), func(r *record) bool { return r.held != nil && r.held.Queue == name })
 }
 
 // observeLocalQueue takes in a local queue. Where it leads elsewhere, what waits

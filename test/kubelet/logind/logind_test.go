@@ -35,8 +35,8 @@ func TestShutdownWaitsForWhoDelaysIt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := time.Duration(delay.Value().(uint64)) * time.Microsecond; got != longestDelay {
-		t.Errorf("a shutdown may be delayed for %s, want %s", got, longestDelay)
+	if got, want := delay.Value().(uint64), uint64(longestDelay/time.Microsecond); got != want {
+		t.Errorf("a shutdown may be delayed for %d µs, want %d", got, want)
 	}
 	var lock dbus.UnixFD
 	if err := manager.Call("org.freedesktop.login1.Manager.Inhibit", 0, "shutdown", "test", "to be done", "delay").Store(&lock); err != nil {
