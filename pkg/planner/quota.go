@@ -93,12 +93,17 @@ func (p *pass) quotaOverrun(c *contender) *batch.Charge {
 		if !u.Overdue(p.now) || !p.sits(&u.Charge) {
 			continue
 		}
-		bill := p.tree.Bill(u.Queue, u.Flavor, u.Requests)
-		if slices.ContainsFunc(c.options, func(o option) bool { return p.tree.Meets(o.bill, bill) }) {
+		if p.payableBy(c, u) {
 			return &u.Charge
 		}
 	}
 	return nil
+}
+
+// payableBy says whether a contender could use the quota that is taken.
+func (p *pass) payableBy(c *contender, u *batch.Use) bool {
+	bill := p.tree.Bill(u.Queue, u.Flavor, u.Requests)
+	return slices.ContainsFunc(c.options, func(o option) bool { return p.tree.Meets(o.bill, bill) })
 }
 
 // cutOff says that a queue starts nothing because its cohort is above itself.

@@ -2,6 +2,7 @@ package planner
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/berth-dev/berth/pkg/batch"
@@ -74,30 +75,28 @@ func (p *pass) lengthened(c *contender) string {
 		return ""
 	}
 	for _, s := range p.Started {
-		if is, some := p.relimited[s.Workload.ID]; some && is.later && p.couldUse(c, s.Workload.Allocation) {
+		if p.relimited[s.Workload.ID].later && (p.couldUse(c, s.Workload.Allocation) || p.couldPayBy(c, s.Workload.ID)) {
 			return nameOf(s.Workload)
 		}
 	}
 	return ""
 }
 
-// couldUse says whether a contender could use a node of an allocation, or the
-// quota that it takes.
+// couldUse says whether a contender could use a node of an allocation.
 func (p *pass) couldUse(c *contender, a *batch.Allocation) bool {
-	for _, placement := range a.PodSets {
-		for _, host := range placement.Hosts {
+	return slices.ContainsFunc(a.PodSets, func(placement batch.Placement) bool {
+		return slices.ContainsFunc(placement.Hosts, func(host batch.NodeName) bool {
 			node, known := p.fleet.index[host]
-			if !known {
-				continue
-			}
-			for i := range c.options {
-				for k := range c.options[i].sets {
-					if c.options[i].sets[k].Usable(node) {
-						return true
-					}
-				}
-			}
-		}
-	}
-	return false
+			return known && slices.ContainsFunc(c.options, func(o option) bool {
+				return slices.ContainsFunc(o.sets, func(set timeline.Set) bool { return set.Usable(node) })
+			})
+		})
+	})
+}
+
+// couldPayBy says whether a run takes quota that a contender could use.
+func (p *pass) couldPayBy(c *contender, run batch.WorkloadID) bool {
+	return p.tree != nil && slices.ContainsFunc(p.Uses, func(u batch.Use) bool {
+		return u.By == run && p.payableBy(c, &u)
+	})
 }

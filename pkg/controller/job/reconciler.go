@@ -94,7 +94,7 @@ func (r *Reconciler) leave(ctx context.Context, job *batchv1.Job, workload *v1al
 }
 
 // follow makes the Job's workload, or brings its spec up to date while it
-// waits. What runs was promised as it was; its record stays.
+// waits. What runs was planned as it was, and its record stays, but for its walltime.
 func (r *Reconciler) follow(ctx context.Context, job *batchv1.Job, workload *v1alpha1.QueuedWorkload) (*v1alpha1.QueuedWorkload, error) {
 	if workload != nil && (workload.Status.Allocation != nil || convert.Finished(workload)) {
 		return r.followLimit(ctx, job, workload)
