@@ -6,6 +6,9 @@
 // the end of every test it is reckoned from that whether a node ever had more
 // to run than it has GPUs.
 //
+// What becomes of lost, drained and shut down nodes takes a minute and nodes of
+// its own for each test, and is run with BERTH_LONG=1 alone.
+//
 // The nodes run in a cell (test/kubelet/cell), so that the machine is left as
 // it was. It needs root, the control groups of version 1, and Debian's packages;
 // where that is missing, every test is skipped and says why.
