@@ -88,7 +88,7 @@ func (p *pass) couldUse(c *contender, a *batch.Allocation) bool {
 		return slices.ContainsFunc(placement.Hosts, func(host batch.NodeName) bool {
 			node, known := p.fleet.index[host]
 			return known && slices.ContainsFunc(c.options, func(o option) bool {
-				return slices.ContainsFunc(o.sets, func(set timeline.Set) bool { return set.Usable(node) })
+				return slices.ContainsFunc(o.sets, func(set timeline.Set) bool { return set.Takes(node) })
 			})
 		})
 	})

@@ -168,9 +168,6 @@ func (t *Timeline) noWorse(picks []pick, was Look) bool {
 // anyOf says whether any of the nodes would do for a set.
 func (n *Nodes) anyOf(s Set) bool { return slices.ContainsFunc(n.list, s.usable) }
 
-// Usable says whether a node is one of those that would do.
-func (s *Set) Usable(node int) bool { return s.usable(int32(node)) }
-
 func (s *Set) usable(node int32) bool {
 	if int(node) < len(s.Nodes) && s.Nodes[node] == node {
 		return true // as where all nodes would do
