@@ -1,6 +1,10 @@
 package planner
 
-import "github.com/berth-dev/berth/pkg/timeline"
+import (
+	"slices"
+
+	"github.com/berth-dev/berth/pkg/timeline"
+)
 
 // barren are requests for which no set of victims does, as long as there are
 // fewer of them and more is held. What is known of a request for like pods
@@ -25,6 +29,23 @@ func (b barren) has(c *contender, option int) bool {
 		}
 	}
 	return false
+}
+
+// coverClass is has for a record that has not been looked at, with all of its
+// options.
+func (b barren) coverClass(c *class) bool {
+	if c.shape == nil {
+		return false
+	}
+	for option := range c.shape.options {
+		known := b[barrenKey{kind: c.shape.kind, option: option}]
+		if !slices.ContainsFunc(known, func(n barrenNeed) bool {
+			return n.long <= c.least && (n.shape == c.shape || n.pods <= c.shape.pods)
+		}) {
+			return false
+		}
+	}
+	return true
 }
 
 func (b barren) add(c *contender, option int) {

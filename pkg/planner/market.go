@@ -68,10 +68,10 @@ func (s *search) spotOn(node int) int {
 		return m.spot
 	}
 	*m = mark{search: s, spot: -1}
-	if !s.set.Takes(node) || !s.all.nodes.IsOpen(s.set, node, s.demand.Long, s.p.from+1) {
+	if !s.set.Takes(node) || !s.scene.board.nodes.IsOpen(s.set, node, s.demand.Long, s.p.from+1) {
 		return -1
 	}
-	at := spot{node: node, most: s.all.nodes.RoomOn(s.set, node, s.span), price: math.MaxInt64, touched: s.hunt.touched.Has(node)}
+	at := spot{node: node, most: s.scene.board.nodes.RoomOn(s.set, node, s.span), price: math.MaxInt64, touched: s.hunt.touched.Has(node)}
 	if at.room = s.board.nodes.RoomOn(s.set, node, s.span); at.room >= at.most {
 		return -1
 	}
@@ -220,13 +220,12 @@ func (s *search) offerOf(at *spot, left int) *offer {
 // offerIn takes victims of a node out in an order, and stops where that brings
 // most for its price. It leaves all as they were.
 func (s *search) offerIn(at *spot, order []int, left int) *offer {
-	before := at.room
 	best := &offer{known: true}
 	price := int64(0)
 	for n, i := range order {
-		s.moveOn(at, i, true)
+		s.trial[i] = true
 		price += s.victims[i].price
-		gain := min(at.room-before, left)
+		gain := min(s.roomOn(at)-at.room, left)
 		o := &offer{out: order[:n+1], gain: gain, price: price, known: true}
 		if gain > best.gain && (best.gain == 0 || o.compare(best) < 0) {
 			best = o
@@ -235,45 +234,45 @@ func (s *search) offerIn(at *spot, order []int, left int) *offer {
 			break
 		}
 	}
-	for _, i := range order {
-		if !slices.Contains(best.out, i) {
-			s.moveOn(at, i, false)
-		}
+	for n, i := range order {
+		s.trial[i] = n < len(best.out)
 	}
 	best.out = slices.Clone(best.out)
 	for k, i := range slices.Backward(slices.Clone(best.out)) {
-		if s.moveOn(at, i, false); min(at.room-before, left) >= best.gain {
+		if s.trial[i] = false; min(s.roomOn(at)-at.room, left) >= best.gain {
 			best.price -= s.victims[i].price
 			best.out = slices.Delete(best.out, k, k+1)
 			continue
 		}
-		s.moveOn(at, i, true)
+		s.trial[i] = true
 	}
 	for _, i := range best.out {
-		s.moveOn(at, i, false)
+		s.trial[i] = false
 	}
 	return best
 }
 
-// moveOn is move, on one node alone and for a look.
-func (s *search) moveOn(at *spot, i int, out bool) {
-	if s.tried == nil {
-		s.tried = map[int]bool{}
-	}
-	if s.tried[i] == out {
-		return
-	}
-	s.tried[i] = out
-	for _, h := range s.victims[i].holds {
-		if h.node != at.node {
-			continue
-		}
-		span := timeline.Span{From: s.p.from, Till: h.till}
-		if out {
-			s.board.nodes.Return(h.node, h.takes, span)
-		} else {
-			s.board.nodes.Charge(h.node, h.takes, span)
+// roomOn is the room on a spot when those are gone that are out, for good or for
+// a look.
+func (s *search) roomOn(at *spot) int {
+	s.gone = s.gone[:0]
+	for _, i := range at.victims {
+		if s.out[i] || s.trial[i] {
+			s.gone = s.victims[i].takenOn(at.node, s.gone)
 		}
 	}
-	at.room = s.board.nodes.RoomOn(s.set, at.node, s.span)
+	slices.SortFunc(s.gone, func(a, b timeline.Taken) int { return cmp.Compare(b.Till, a.Till) })
+	return s.board.nodes.RoomWithout(s.set, at.node, s.span, s.gone)
+}
+
+// takenOn appends what a victim takes of a node.
+func (v *victim) takenOn(node int, all []timeline.Taken) []timeline.Taken {
+	first, _ := slices.BinarySearchFunc(v.holds, node, func(h holding, node int) int { return cmp.Compare(h.node, node) })
+	for _, h := range v.holds[first:] {
+		if h.node != node {
+			break
+		}
+		all = append(all, timeline.Taken{Each: h.takes, Till: h.till})
+	}
+	return all
 }

@@ -105,6 +105,9 @@ func (h *hunt) goOver() {
 	p := h.p
 	blocked := map[batch.QueueName]bool{}
 	for i, c := range p.order {
+		if h.passesOver(i) {
+			continue
+		}
 		if c.started || h.settled[c.claim] || blocked[c.queue.Name] {
 			continue
 		}
@@ -115,6 +118,18 @@ func (h *hunt) goOver() {
 			blocked[c.queue.Name] = true
 		}
 	}
+}
+
+// passesOver says whether a record beyond reach needs no look: it may take
+// nobody's place, or it is known that nothing does for one of its kind.
+func (h *hunt) passesOver(index int) bool {
+	p := h.p
+	if index < p.reached || index >= len(p.classes) || p.Policy.Backfill == batch.BackfillStrict {
+		return false
+	}
+	is := &p.classes[index]
+	s := h.byTier[is.queue]
+	return s != nil && (len(s.victims) == 0 || s.barren.coverClass(is)) && !p.touched[index]
 }
 
 // mayTake says whether a contender may take a place: who is barred may still
@@ -167,8 +182,9 @@ type hunt struct {
 	spared     []spared  // whose place may be taken later
 	priorities []int32   // of the victims, ascending
 	scenes     map[sceneKey]*scene
-	held       []int           // of the order: those who may have a place
-	touched    *timeline.Nodes // nodes that are given up anyhow
+	byTier     map[*batch.Queue]*scene // of those queues that may take what their tier lets them, and no more
+	held       []int                   // of the order: those who may have a place
+	touched    *timeline.Nodes         // nodes that are given up anyhow
 	paid       map[batch.WorkloadID][]quota.Charge
 	usage      *quota.Usage // when those are gone that give way; nil: nobody has a quota
 	begun      bool         // what starts in this plan is taken as running, and may stay out
@@ -205,7 +221,7 @@ const (
 // newHunt looks whether there is anybody to take, nil if not.
 func (p *pass) newHunt(of prey) *hunt {
 	h := &hunt{
-		p: p, prey: of, begun: of != preyRuns, stayOut: map[batch.WorkloadID]*batch.Workload{}, scenes: map[sceneKey]*scene{}, taken: map[batch.WorkloadID]batch.Eviction{},
+		p: p, prey: of, begun: of != preyRuns, stayOut: map[batch.WorkloadID]*batch.Workload{}, scenes: map[sceneKey]*scene{}, byTier: map[*batch.Queue]*scene{}, taken: map[batch.WorkloadID]batch.Eviction{},
 		named: map[batch.WorkloadID]*batch.Nomination{}, settled: map[*claim]bool{}, places: map[*claim]stay{},
 		marks: make([]mark, len(p.Nodes)),
 	}

@@ -48,6 +48,9 @@ func (h *hunt) scene(c *contender) *scene {
 		s = h.newScene(c)
 		h.scenes[key] = s
 	}
+	if key.queue == "" {
+		h.byTier[c.queue] = s
+	}
 	return s
 }
 

@@ -18,13 +18,16 @@ const (
 	wideMax   = 100
 )
 
-// search looks for the cheapest set of victims that makes room for a gang. The
-// victims that are out are not on the board, the others are.
+// search looks for the cheapest set of victims that makes room for a gang.
+//
+// For a single set of pods it reckons with the nodes where its victims make room,
+// and no node is written; for several the victims that are out are not on the
+// board, and the others are.
 type search struct {
 	p       *pass
 	hunt    *hunt
-	board   *board
-	all     *board // with all victims of the scene out, to be read
+	scene   *scene
+	board   *board // its nodes are the scene's, to be read, where there is a single set
 	demand  demand
 	span    timeline.Span
 	victims []*victim // of those to choose from, the ones who make room
@@ -38,7 +41,8 @@ type search struct {
 	spots   []spot        // nodes that would do and have victims
 	spotsOf [][]int       // by victim
 	checks  int
-	tried   map[int]bool // out for a look, on the node that is looked at
+	trial   []bool           // out for a look, on the node that is looked at
+	gone    []timeline.Taken // memory that is used again
 }
 
 // cheapest finds the cheapest set of a scene's victims that makes room for a
@@ -56,15 +60,21 @@ func (h *hunt) cheapest(s *scene, d demand) (*search, []*victim) {
 // newSearch begins with all victims on the board.
 func (h *hunt) newSearch(of *scene, d demand, victims []*victim) *search {
 	s := &search{
-		p: h.p, hunt: h, board: of.layer(0).clone(), all: of.board, broken: of.broken, demand: d, span: timeline.SpanOf(h.p.from, d.Long),
+		p: h.p, hunt: h, scene: of, board: of.layer(0), broken: of.broken, demand: d, span: timeline.SpanOf(h.p.from, d.Long),
 		victims: victims, number: len(victims),
 	}
-	if len(d.Sets) == 1 {
+	switch {
+	case len(d.Sets) != 1:
+		s.board = s.board.clone()
+	default:
 		s.set = &d.Sets[0]
 		s.total, _ = s.board.nodes.Room(s.set, d.Long, h.p.from)
 		s.findSpots()
+		if !d.bill.Free() {
+			s.board = &board{nodes: s.board.nodes, ledger: s.board.ledger.Clone()}
+		}
 	}
-	s.out, s.further = make([]bool, len(s.victims)), make([]int, len(s.victims))
+	s.out, s.trial, s.further = make([]bool, len(s.victims)), make([]bool, len(s.victims)), make([]int, len(s.victims))
 	for i, v := range s.victims {
 		s.further[i] = v.further(of.broken)
 	}
@@ -87,13 +97,16 @@ func (s *search) move(i int, out bool) {
 		return
 	}
 	s.out[i] = out
-	s.board.move(s.victims[i], s.p.from, out)
 	if s.set == nil {
+		s.board.move(s.victims[i], s.p.from, out)
 		return
+	}
+	if !s.demand.bill.Free() {
+		s.board.settle(s.victims[i].pays, s.p.from, out)
 	}
 	for _, at := range s.spotsOf[i] {
 		spot := &s.spots[at]
-		room := s.board.nodes.RoomOn(s.set, spot.node, s.span)
+		room := s.roomOn(spot)
 		s.total += room - spot.room
 		spot.room = room
 	}
@@ -117,8 +130,8 @@ func (s *search) dearest(compare func(a, b int) int) (order []int) {
 	return order
 }
 
-// cheapest finds the cheapest set, and leaves exactly that out. There must be
-// room when all are out.
+// cheapest finds the cheapest set, and leaves a board from which exactly that is
+// gone. There must be room when all are out.
 func (s *search) cheapest() []*victim {
 	var best []bool
 	var least *bill
@@ -143,6 +156,12 @@ func (s *search) cheapest() []*victim {
 	for i, v := range s.victims {
 		if s.out[i] {
 			chosen = append(chosen, v)
+		}
+	}
+	if s.set != nil {
+		s.board = s.scene.layer(0).clone()
+		for _, v := range chosen {
+			s.board.move(v, s.p.from, true)
 		}
 	}
 	slices.SortFunc(chosen, compareIDs)

@@ -60,6 +60,7 @@ type scratch struct {
 	candidates []candidate
 	nodes      []int32
 	open       []int32
+	free       batch.Vector
 	peaks      peaks
 }
 

@@ -92,6 +92,32 @@ func (t *Timeline) Take(p Place) {
 	}
 }
 
+// RoomWithout is RoomOn if those were gone that take something of the node from
+// the begin of a span on: those that take it longest come first.
+func (t *Timeline) RoomWithout(s *Set, node int, span Span, gone []Taken) int {
+	l := t.line(node)
+	first := l.step(span.From)
+	last := first
+	for last+1 < len(l.at) && l.at[last+1] < span.Till {
+		last++
+	}
+	free := append(t.scratch.free[:0], make(batch.Vector, 2*t.width)...)
+	t.scratch.free = free
+	back, free := free[:t.width], free[t.width:]
+	room := s.most()
+	for i := last; room > 0 && i >= first; i-- {
+		till := min(l.end(i), span.Till)
+		for len(gone) > 0 && gone[0].Till >= till {
+			back.Sub(gone[0].Each, -1)
+			gone = gone[1:]
+		}
+		copy(free, l.vector(i, t.width))
+		free.Sub(back, -1)
+		room = s.room(free, room)
+	}
+	return room
+}
+
 // Return gives back what Charge has taken.
 func (t *Timeline) Return(node int, need batch.Vector, span Span) { t.add(node, need, 1, span) }
 
