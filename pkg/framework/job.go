@@ -71,7 +71,7 @@ func (Job) Owner(object client.Object) batch.Owner {
 	mark, marked := restoreMark(job)
 	owner := batch.Owner{
 		Suspended: Suspended(job),
-		Paused:    job.Spec.Parallelism != nil && *job.Spec.Parallelism == 0,
+		Paused:    job.Spec.Parallelism != nil && *job.Spec.Parallelism == 0 || Decided(job) && !marked,
 		Started:   marked,
 		Run:       mark.Run,
 		Needed:    []int{needed(job)},
@@ -93,6 +93,13 @@ func Suspended(job *batchv1.Job) bool {
 		return false
 	}
 	return job.Status.StartTime == nil || condition(job, batchv1.JobSuspended)
+}
+
+// Decided says whether the Job controller knows how a Job ends, and makes no more
+// pods of it, though it may not have ended it yet. It never changes its mind: the
+// API server refuses that.
+func Decided(job *batchv1.Job) bool {
+	return condition(job, batchv1.JobSuccessCriteriaMet) || condition(job, batchv1.JobFailureTarget)
 }
 
 // podCount is how many pods of a Job run at the same time.
@@ -384,6 +391,14 @@ func (Job) Restore(job *batchv1.Job) bool {
 		delete(job.Spec.Template.Annotations, key)
 	}
 	return true
+}
+
+// LetEnd resumes a Job of which the end is decided, so that it can end, with the
+// template that its author wrote. It must be suspended, with no pods counted as
+// active.
+func (j Job) LetEnd(job *batchv1.Job) {
+	j.Restore(job)
+	job.Spec.Suspend = new(false)
 }
 
 func setKey(keys *map[string]string, key, value string) {

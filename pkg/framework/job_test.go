@@ -184,6 +184,21 @@ func TestOwnerOfAJob(t *testing.T) {
 			func(job *batchv1.Job) { job.Spec.Parallelism = new(int32(0)) },
 			batch.Owner{Suspended: true, Paused: true, Needed: []int{0}},
 		},
+		{
+			"its end is decided: there is nothing to start",
+			func(job *batchv1.Job) {
+				job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobSuccessCriteriaMet, Status: corev1.ConditionTrue}}
+			},
+			batch.Owner{Suspended: true, Paused: true, Needed: []int{4}},
+		},
+		{
+			"its end is decided while it runs: its pods end by themselves",
+			func(job *batchv1.Job) {
+				framework.Job{}.Start(job, framework.Release{Run: 2})
+				job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobFailureTarget, Status: corev1.ConditionTrue}}
+			},
+			batch.Owner{Started: true, Run: 2, Needed: []int{4}},
+		},
 	} {
 		job := waitingJob()
 		test.edit(job)

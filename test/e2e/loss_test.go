@@ -8,7 +8,6 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -135,10 +134,7 @@ func TestDrainTakesAGangBackWhole(t *testing.T) {
 	gang.mustRun()
 	drained := gang.pod(0)
 	team.cordon(slices.Index(team.nodes, drained.Node), true)
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: team.name, Name: drained.Name}}
-	if err := team.client.SubResource("eviction").Create(t.Context(), pod, &policyv1.Eviction{}); err != nil {
-		t.Fatal(err)
-	}
+	team.evict(drained.Name)
 	var qw *v1alpha1.QueuedWorkload
 	eventually(t, patience, "gang is taken back", func() (string, bool) {
 		qw = gang.record()

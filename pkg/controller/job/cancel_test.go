@@ -12,7 +12,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/berth-dev/berth/apis/berth/v1alpha1"
-	"github.com/berth-dev/berth/pkg/metrics"
 )
 
 // TestACancelledArrayEndsMemberByMember: those that wait and those that run are
@@ -39,7 +38,7 @@ func TestACancelledArrayEndsMemberByMember(t *testing.T) {
 	runs := member("sweep-0", false, corev1.PodRunning)
 	c := fake.NewClientBuilder().WithScheme(clientgoscheme.Scheme).WithObjects(
 		sweep, runs, member("sweep-1", true, corev1.PodPending), member("sweep-2", false, corev1.PodSucceeded)).Build()
-	r := &Reconciler{Client: c, Reader: c, Metrics: metrics.New()}
+	r := &Reconciler{Client: c, Reader: c, Metrics: measures}
 	look := func(want ctrl.Result, suspended bool) {
 		t.Helper()
 		if err := c.Get(t.Context(), client.ObjectKeyFromObject(sweep), sweep); err != nil {

@@ -130,6 +130,9 @@ func (r *Reconciler) followLimit(ctx context.Context, job *batchv1.Job, workload
 
 // obey makes the Job do what its workload's status says.
 func (r *Reconciler) obey(ctx context.Context, job *batchv1.Job, workload *v1alpha1.QueuedWorkload) error {
+	if framework.Decided(job) && !ended(job) {
+		return r.letEnd(ctx, job)
+	}
 	suspended := job.Spec.Suspend != nil && *job.Spec.Suspend
 	switch standing(workload) {
 	case mustRun:
@@ -157,6 +160,19 @@ func (r *Reconciler) obey(ctx context.Context, job *batchv1.Job, workload *v1alp
 	case hasEnded:
 	}
 	return nil
+}
+
+// letEnd lets the Job controller write down the end that it has decided. It can't
+// while a Job is suspended: it takes the start time away with the suspension, and
+// the API server refuses an end without one. That is so where the last pod was
+// evicted, and has ended after Berth had suspended the Job: it would wait for a
+// place to do nothing there. No pod is made of a Job whose end is decided, and
+// those that it has the Job controller ends itself, so there is nothing to suspend.
+func (r *Reconciler) letEnd(ctx context.Context, job *batchv1.Job) error {
+	if !framework.Suspended(job) || job.Status.StartTime != nil || job.Status.Active > 0 {
+		return nil // it ends by itself, or its next status comes back here
+	}
+	return r.change(ctx, job, "let end", framework.Job{}.LetEnd)
 }
 
 // recall suspends a Job that runs although its workload has no allocation, or
