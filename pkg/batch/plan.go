@@ -65,7 +65,8 @@ type (
 		ID         WorkloadID
 		Run        int // Workload.Restarts at this start
 		Allocation Allocation
-		Loose      Loose `json:",omitzero"`
+		Walltime   Walltime `json:",omitempty"` // as declared; the deadline follows from it
+		Loose      Loose    `json:",omitzero"`
 	}
 	// EvictDecision takes an allocation back.
 	EvictDecision struct {
@@ -82,6 +83,7 @@ type (
 	RelimitDecision struct {
 		ID       WorkloadID
 		Run      int       // Workload.Restarts
+		Walltime Walltime  `json:",omitempty"` // as declared now; this answers it
 		Deadline time.Time // zero: none any more
 		// Refused is why the deadline is left as it is, in words; empty: it is not.
 		Refused string `json:",omitempty"`

@@ -65,11 +65,15 @@ func RecordNotify(qw *v1alpha1.QueuedWorkload, decision batch.NotifyDecision) {
 	}
 }
 
-// RecordRelimit writes another deadline of a run. A notice of the one before
-// holds no longer.
+// RecordRelimit writes which walltime the deadline of a run answers, and the
+// deadline, where that is another one. A notice of the one before holds no longer.
 func RecordRelimit(qw *v1alpha1.QueuedWorkload, decision batch.RelimitDecision) {
 	held := qw.Status.Allocation
-	if held == nil || Evicted(qw) || Restarts(qw) != decision.Run || decision.Refused != "" {
+	if held == nil || Evicted(qw) || Restarts(qw) != decision.Run {
+		return
+	}
+	held.Walltime = declared(decision.Walltime)
+	if decision.Refused != "" {
 		return
 	}
 	held.Deadline = timestamp(decision.Deadline)
@@ -77,6 +81,17 @@ func RecordRelimit(qw *v1alpha1.QueuedWorkload, decision batch.RelimitDecision) 
 	if s := qw.Status.Summary; s != nil {
 		s.Until = text(held.Deadline)
 	}
+}
+
+// declared is a walltime as an allocation says it.
+func declared(w batch.Walltime) *v1alpha1.WorkloadWalltime {
+	return new(v1alpha1.WorkloadWalltime(batch.FormatWalltime(w)))
+}
+
+// unanswered says whether the walltime of a run was edited and its deadline does
+// not follow from that yet: whoever was about to see to it may have died.
+func unanswered(declared batch.Walltime, held *v1alpha1.Allocation) bool {
+	return held != nil && held.Walltime != nil && string(*held.Walltime) != batch.FormatWalltime(declared)
 }
 
 // RecordNominate writes that a placement is kept for a waiting workload, or no

@@ -72,6 +72,7 @@ func RecordWait(qw *v1alpha1.QueuedWorkload, verdict batch.Verdict, at time.Time
 func RecordStart(qw *v1alpha1.QueuedWorkload, d batch.StartDecision, at time.Time) {
 	status, in := &qw.Status, d.Allocation
 	status.Allocation = Allocation(in)
+	status.Allocation.Walltime = declared(d.Walltime)
 	status.PlannedStartTime = nil
 	status.RequeueAfter, status.Nomination, status.Notice = nil, nil, nil
 	reason := startedReason(in.Via)

@@ -99,6 +99,7 @@ func decisions(out *batch.Workload, qw *v1alpha1.QueuedWorkload) {
 	out.Outcomes = outcomes(qw)
 	if status.Allocation != nil {
 		out.Allocation = allocation(status.Allocation)
+		out.Relimited = unanswered(out.Walltime, status.Allocation)
 	}
 	out.Eviction = eviction(qw)
 	if n := status.Notice; n != nil && batch.Cause(n.Cause) == batch.CauseWalltime && out.Allocation != nil {

@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/berth-dev/berth/pkg/batch"
 	"github.com/berth-dev/berth/pkg/core"
 )
@@ -54,5 +56,34 @@ func TestB25DeadlineFollowsAnEditOfARun(t *testing.T) {
 				t.Fatalf("walltime %v, %s core: deadline %v, and another plan %+v", edit.walltime, name, got.Allocation.Deadline, again.Relimit)
 			}
 		}
+	}
+}
+
+// TestB25AnEditIsAnsweredByWhoeverComesNext: the record of a run says that its
+// walltime was edited, and that its deadline does not follow from that yet.
+func TestB25AnEditIsAnsweredByWhoeverComesNext(t *testing.T) {
+	t.Parallel()
+	c := core.New()
+	c.Step(batch.QueueObserved{Queue: batch.Queue{Name: "main", State: batch.QueueUp}})
+	c.Step(batch.NodeObserved{Node: batch.Node{Name: "n0", Ready: true, Capacity: requests(8)}})
+	w := batch.Workload{
+		ID: "ns/r", UID: "r", Namespace: "ns", Name: "r", LocalQueue: "ns/main", QueuedAt: zero, Walltime: batch.Walltime(2 * time.Hour),
+		PodSets: []batch.PodSet{{Name: "main", Count: 1, Requests: requests(8)}},
+		Allocation: &batch.Allocation{
+			Queue: "main", Start: zero, Deadline: zero.Add(time.Hour), PodSets: []batch.Placement{{PodSet: "main", Hosts: []batch.NodeName{"n0"}}},
+		},
+		Relimited: true,
+	}
+	c.Step(batch.WorkloadObserved{Workload: w})
+	c.Step(batch.OwnerObserved{ID: w.ID, Owner: batch.Owner{Started: true}})
+	plan := c.Plan(zero.Add(time.Minute))
+	want := []batch.RelimitDecision{{ID: w.ID, Walltime: w.Walltime, Deadline: zero.Add(2 * time.Hour)}}
+	if diff := cmp.Diff(want, plan.Relimit); diff != "" {
+		t.Fatalf("the first plan (-want +got):\n%s", diff)
+	}
+	c.Step(batch.PlanIssued{Plan: plan})
+	c.Step(batch.WorkloadObserved{Workload: w}) // as it was: no write has come back
+	if again := c.Plan(zero.Add(time.Minute)); len(again.Relimit) > 0 {
+		t.Errorf("it is answered again: %+v", again.Relimit)
 	}
 }

@@ -213,7 +213,7 @@ func (p *pass) start(c *contender) {
 	a := p.allocation(c)
 	a.Planned = c.workload().Promise
 	p.plan.Start = append(p.plan.Start, batch.StartDecision{
-		ID: c.workload().ID, Run: c.workload().Restarts, Allocation: a, Loose: c.looseIn(a.Flavor),
+		ID: c.workload().ID, Run: c.workload().Restarts, Allocation: a, Walltime: c.workload().Walltime, Loose: c.looseIn(a.Flavor),
 	})
 	if p.Policy.StartTimeout > 0 {
 		p.wake(p.now.Add(p.Policy.StartTimeout))

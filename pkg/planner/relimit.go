@@ -21,7 +21,7 @@ type relimit struct {
 func (p *pass) relimit(s *batch.Started) {
 	w := s.Workload
 	was := w.Allocation.Deadline
-	d := batch.RelimitDecision{ID: w.ID, Run: w.Restarts, Deadline: was}
+	d := batch.RelimitDecision{ID: w.ID, Run: w.Restarts, Walltime: w.Walltime, Deadline: was}
 	if deadline, refused := p.deadlineOf(s); refused != "" {
 		d.Refused = refused
 	} else {

@@ -134,7 +134,8 @@ func (s *State) observeWorkload(seen batch.Workload) {
 }
 
 // noteRelimit notes that a walltime was edited while its workload runs, and keeps
-// the deadline that followed from that where what was seen is older.
+// the deadline that followed from that where what was seen is older. Of a run that
+// is not known yet the record itself says so: it was edited before our time.
 func (r *record) noteRelimit(seen *batch.Workload) {
 	ours := r.workload
 	if ours == nil || ours.Allocation == nil || seen.Allocation == nil || seen.Restarts != ours.Restarts {

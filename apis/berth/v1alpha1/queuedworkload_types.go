@@ -362,6 +362,12 @@ type Allocation struct {
 	// +optional
 	Deadline *metav1.Time `json:"deadline,omitempty"`
 
+	// walltime is the spec's walltime that the deadline answers, be it by leaving
+	// it as it was; "": none was declared. Where the spec has another one, it was
+	// edited and is still to be answered. Absent: not known, taken as answered.
+	// +optional
+	Walltime *WorkloadWalltime `json:"walltime,omitempty"`
+
 	// plannedStartTime is the last planned start before this one, kept so that
 	// plan and reality can be compared. Absent: it was never planned.
 	// +optional

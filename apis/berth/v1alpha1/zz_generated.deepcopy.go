@@ -146,6 +146,11 @@ func (in *Allocation) DeepCopyInto(out *Allocation) {
 		in, out := &in.Deadline, &out.Deadline
 		*out = (*in).DeepCopy()
 	}
+	if in.Walltime != nil {
+		in, out := &in.Walltime, &out.Walltime
+		*out = new(WorkloadWalltime)
+		**out = **in
+	}
 	if in.PlannedStartTime != nil {
 		in, out := &in.PlannedStartTime, &out.PlannedStartTime
 		*out = (*in).DeepCopy()
