@@ -22,6 +22,7 @@ func (p *pass) advanceAhead() {
 	}
 	ahead := planned[:end]
 	p.regain(planned)
+	p.growNominated(ahead, planned[end])
 	p.fill(ahead)
 	p.exchange(ahead)
 	p.growAll(ahead)

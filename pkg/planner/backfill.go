@@ -61,6 +61,9 @@ func (p *pass) rounds() {
 func (p *pass) greedy(open func(*contender) bool) (started bool) {
 	failed := failures{}
 	for i, c := range p.order {
+		if c.nomination != nil && p.growsNominated() == c {
+			p.growNominee(c, nil)
+		}
 		if i >= p.reached && i < len(p.classes) && failed.coverClass(&p.classes[i]) {
 			continue
 		}
@@ -139,13 +142,14 @@ func (p *pass) startNow(c *contender) bool {
 // more: each start makes room for one more planned start.
 func (p *pass) round() (started, changed bool) {
 	planned := p.keepPromises()
-	filled := !allKept(planned) || p.roomier(planned)
+	filled := !allKept(planned) || p.roomier(planned) || p.growsNominated() != nil
 	if filled {
 		before := make([]timeline.Time, len(planned))
 		for i, c := range planned {
 			before[i] = c.promise
 		}
 		p.regain(planned)
+		changed = p.growNominated(planned, nil)
 		p.fill(planned)
 		p.searched = p.full.clone()
 		p.exchange(planned)

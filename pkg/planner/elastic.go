@@ -3,6 +3,7 @@ package planner
 import (
 	"slices"
 
+	"github.com/berth-dev/berth/pkg/batch"
 	"github.com/berth-dev/berth/pkg/timeline"
 )
 
@@ -31,15 +32,63 @@ func (p *pass) growAll(planned []*contender) {
 		if !c.elastic() {
 			continue
 		}
-		p.giveBack(c.place)
-		place, most := p.grown(c)
-		if !most {
-			p.loosen(planned[i+1:], c.claim)
-			place, _ = p.grown(c)
-		}
-		c.place = place
-		p.full.hold(place)
+		p.grow(c, planned[i+1:])
+		p.full.hold(c.place)
 	}
+}
+
+// grow makes the place of a start that of the most pods that fit, those lower in the
+// order that have no promise out of its way. It is for the caller to hold it.
+func (p *pass) grow(c *contender, lower []*contender) {
+	p.giveBack(c.place)
+	place, most := p.grown(c)
+	if !most {
+		p.loosen(lower, c.claim)
+		place, _ = p.grown(c)
+	}
+	c.place = place
+}
+
+// growsNominated finds the first that starts in a place that was kept for it, for its
+// fewest pods, and may yet start with more; nil: there is none.
+func (p *pass) growsNominated() *contender {
+	for _, c := range p.nominated {
+		if !c.grown && c.starts(p) && c.elastic() {
+			return c
+		}
+	}
+	return nil
+}
+
+// growNominated is growAll for those that start in a place that was kept for them:
+// it was made for their fewest pods, but they start with the most that fit into what
+// their victims leave and what is idle. Who comes before one moves into that first;
+// and those that come after a newcomer that is not seated yet (nil: all are) wait.
+func (p *pass) growNominated(planned []*contender, newcomer *contender) (some bool) {
+	for c := p.growsNominated(); c != nil && (newcomer == nil || compareOrder(c, newcomer) < 0); c = p.growsNominated() {
+		behind := func(other *contender) bool { return compareOrder(other, c) > 0 }
+		end := slices.IndexFunc(planned, behind)
+		if end < 0 {
+			end = len(planned)
+		}
+		p.fill(planned[:end])
+		p.growNominee(c, planned[end:])
+		some = true
+	}
+	return some
+}
+
+// growNominee is grow for one that starts in a place that was kept for it.
+func (p *pass) growNominee(c *contender, lower []*contender) {
+	was := c.place
+	c.grown = true
+	p.grow(c, lower)
+	p.full.charge(c.place) // quotas may be overdrawn meanwhile: what others wait for is charged whole
+	if p.line != p.full {
+		p.line.release(was)
+		p.line.charge(c.place)
+	}
+	p.fleet.uncertain.AddPlace(c.place.Place)
 }
 
 // loosen takes their places from those that have no promise, but for one.
@@ -73,7 +122,7 @@ func (p *pass) grown(c *contender) (place stay, most bool) {
 			need.Sets[i].Pods = low + (high-low)/2
 			need.bill = p.billOf(c.queue, c.options[c.option].flavor, sets, func(set int) int { return need.Sets[set].Pods })
 			larger, ok := p.full.at(need, p.from)
-			if ok && within(p.nodesOf(larger.Place), c.queue) {
+			if ok && within(p.nodesOf(larger.Place), c.queue) && !(c.reclaims() && p.full.borrows(larger)) {
 				low, place = need.Sets[i].Pods, larger
 			} else {
 				high = need.Sets[i].Pods
@@ -83,6 +132,12 @@ func (p *pass) grown(c *contender) (place stay, most bool) {
 		most = most && low == room
 	}
 	return place, most
+}
+
+// reclaims says whether a claim starts where its queue took back what it had lent:
+// it takes its own, and no loan on top of it, which would be taken back from it next.
+func (k *claim) reclaims() bool {
+	return k.nomination != nil && k.nomination.Cause == batch.CauseReclaimed
 }
 
 func podsIn(sets []timeline.Set) int {

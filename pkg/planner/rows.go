@@ -31,8 +31,8 @@ const noRow = -1
 
 // findRows finds rows for all that take part; nil: some nodes are shared.
 func (p *pass) findRows() *rows {
-	if p.fleet.whole >= 0 {
-		return nil
+	if p.fleet.whole >= 0 || p.growsNominated() != nil {
+		return nil // who grows has its nodes, and takes others beside them
 	}
 	if !p.mayHaveSlots(p.shapesOf(p.order[:p.reached])) {
 		return nil // as it mostly is where nodes are shared
