@@ -192,21 +192,39 @@ func (p *pass) gifts(node int) []gift {
 	return out
 }
 
-// giftsOfQuota are what quotas get back from work that gives way.
-func (p *pass) giftsOfQuota() (gifts []quota.Charge) {
-	if p.tree == nil {
-		return nil
+// refunds are what quotas get back from work that gives way.
+type refunds struct {
+	all  []quota.Charge
+	ends *quota.Ends // of them
+}
+
+// refunds are found once in a pass: which work gives way is decided before the
+// first of those that wait is looked at.
+func (p *pass) refunds() *refunds {
+	if p.tree == nil || p.refunded != nil {
+		return p.refunded
 	}
+	r := &refunds{}
 	for i := range p.Uses {
 		u := &p.Uses[i]
 		if !p.sits(&u.Charge) || !p.givesWay(&u.Charge) {
 			continue
 		}
 		if bill := p.tree.Bill(u.Queue, u.Flavor, u.Requests); !bill.Free() {
-			gifts = append(gifts, quota.Charge{Bill: bill, Till: quota.Time(p.endOf(&u.Charge))})
+			r.all = append(r.all, quota.Charge{Bill: bill, Till: quota.Time(p.endOf(&u.Charge))})
 		}
 	}
-	return gifts
+	r.ends, p.refunded = p.tree.Ends(r.all), r
+	return r
+}
+
+// last is when the last of them is there that a bill may be paid with; zero: none
+// is, or the bill is free.
+func (r *refunds) last(b quota.Bill) timeline.Time {
+	if b.Free() {
+		return 0
+	}
+	return timeline.Time(r.ends.Last(b))
 }
 
 // sits says whether a charge takes anything of its node in this plan.

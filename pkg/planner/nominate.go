@@ -152,12 +152,7 @@ func (p *pass) lastGift(s stay) timeline.Time {
 			at = max(at, g.till)
 		}
 	}
-	for _, g := range p.giftsOfQuota() {
-		if p.tree.Meets(g.Bill, s.bill) {
-			at = max(at, timeline.Time(g.Till))
-		}
-	}
-	return at
+	return max(at, p.refunds().last(s.bill))
 }
 
 // keepIdle keeps what is free of the places of those that cannot start yet, and

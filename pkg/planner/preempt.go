@@ -522,10 +522,12 @@ func (p *pass) emptyAt(b *board, s stay) timeline.Time {
 		}
 	}
 	var paid []quota.Charge
-	for _, g := range p.giftsOfQuota() {
-		if p.tree.Meets(g.Bill, s.bill) {
-			at = max(at, timeline.Time(g.Till))
-			paid = append(paid, g)
+	if last := p.refunds().last(s.bill); last > 0 {
+		at = max(at, last)
+		for _, g := range p.refunds().all {
+			if p.tree.Meets(g.Bill, s.bill) {
+				paid = append(paid, g)
+			}
 		}
 	}
 	if len(charged)+len(paid) == 0 {

@@ -93,7 +93,9 @@ func (s *scene) build() {
 			s.board.nodes.Return(node, g.takes, timeline.Span{From: p.from, Till: g.till})
 		}
 	}
-	s.board.settle(p.giftsOfQuota(), p.from, true)
+	if p.tree != nil {
+		s.board.settle(p.refunds().all, p.from, true)
+	}
 	s.findBroken()
 	for _, v := range slices.Concat(h.gone, s.victims) {
 		if h.holdsOf(v); v.start == nil { // else it is not on the board yet
