@@ -103,14 +103,16 @@ func (o *offer) loses(price int64, gain int) bool {
 // Nodes are looked at in the order of their cheapest victims, nodes that are
 // given up anyhow before all others, and only as long as one could be better
 // than the best that is known.
-func (s *search) emptyNodes() {
+//
+// false: node by node, there is none. So it is where the nodes do and the quota
+// does not.
+func (s *search) emptyNodes() bool {
 	s.setAll(false)
 	m := s.market()
 	for !s.fits() {
 		best := m.best(s.set.Pods - s.total)
 		if best == nil {
-			s.setAll(true) // not node by node, then
-			return
+			return false
 		}
 		for _, i := range best.out {
 			s.move(i, true)
@@ -121,6 +123,7 @@ func (s *search) emptyNodes() {
 			}
 		}
 	}
+	return true
 }
 
 // market is what nodes offer, as far as it is known.
