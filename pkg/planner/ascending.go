@@ -1,11 +1,9 @@
 package planner
 
-import "container/heap"
-
 // ascending hands out the victims of a search in an order. Of many, few are asked
 // for: the others are not sorted.
 type ascending struct {
-	left    []int // a heap
+	left    []int // a heap: who is at i comes before those at 2i+1 and 2i+2
 	compare func(a, b int) int
 }
 
@@ -15,7 +13,9 @@ func (s *search) inOrder(compare func(a, b int) int) *ascending {
 	for i := range a.left {
 		a.left[i] = i
 	}
-	heap.Init(a)
+	for i := len(a.left)/2 - 1; i >= 0; i-- {
+		a.sink(i)
+	}
 	return a
 }
 
@@ -23,19 +23,22 @@ func (s *search) inOrder(compare func(a, b int) int) *ascending {
 func (a *ascending) next() int {
 	first, last := a.left[0], len(a.left)-1
 	a.left[0] = a.left[last]
-	if a.left = a.left[:last]; last > 0 {
-		heap.Fix(a, 0)
-	}
+	a.left = a.left[:last]
+	a.sink(0)
 	return first
 }
 
-// Len, Less, Swap, Push and Pop are for container/heap.
-func (a *ascending) Len() int           { return len(a.left) }
-func (a *ascending) Less(i, j int) bool { return a.compare(a.left[i], a.left[j]) < 0 }
-func (a *ascending) Swap(i, j int)      { a.left[i], a.left[j] = a.left[j], a.left[i] }
-
-// Push is never called: nobody comes back.
-func (a *ascending) Push(any) { panic("planner: push to victims that are only taken") }
-
-// Pop is never called: see next.
-func (a *ascending) Pop() any { panic("planner: pop boxes what it returns, use next") }
+// sink moves one down until none below comes before it.
+func (a *ascending) sink(i int) {
+	for {
+		below := 2*i + 1
+		if below+1 < len(a.left) && a.compare(a.left[below+1], a.left[below]) < 0 {
+			below++
+		}
+		if below >= len(a.left) || a.compare(a.left[i], a.left[below]) <= 0 {
+			return
+		}
+		a.left[i], a.left[below] = a.left[below], a.left[i]
+		i = below
+	}
+}
