@@ -107,6 +107,9 @@ func again[K comparable, V any](now, before map[K]V, key K) (V, bool) {
 // newFleet puts all nodes, and what sits on them, on a timeline. Nodes on which
 // nothing has changed since the plan before are taken from there.
 func newFleet(p *pass) *fleet {
+	if p.surveyed != nil {
+		return p.surveyed.anew(p)
+	}
 	f := &fleet{tree: p.tree, doors: map[batch.QueueName]string{}, uncertain: timeline.NewNodes(len(p.Nodes))}
 	if p.carried != nil {
 		f.known, f.before = p.carried.known, p.carried.known
@@ -119,10 +122,31 @@ func newFleet(p *pass) *fleet {
 	}
 	f.sweep(p)
 	f.doubt(p)
+	f.chargeAll(p, func(i int) bool {
+		return p.carried == nil || p.Nodes[i] != p.carried.views[i] || f.ends[i] <= p.from ||
+			f.uncertain.Has(i) || p.carried.uncertain.Has(i)
+	})
+	return f
+}
+
+// anew is the fleet of a pass that goes over everything again: only what that
+// takes back is another.
+func (f *fleet) anew(p *pass) *fleet {
+	again := &fleet{
+		known: f.known, before: f.before, retained: f.retained, shared: f.shared, keeping: f.keeping,
+		tree: p.tree, doors: f.doors, uncertain: timeline.NewNodes(len(p.Nodes)),
+		line: p.ground.nodes.Clone(), ends: slices.Clone(f.ends),
+	}
+	again.doubt(p)
+	again.chargeAll(p, func(i int) bool { return again.uncertain.Has(i) || f.uncertain.Has(i) })
+	return again
+}
+
+// chargeAll puts what sits there on those nodes of which it is not known.
+func (f *fleet) chargeAll(p *pass, unknown func(node int) bool) {
 	first := timeline.Never
 	for i, view := range p.Nodes {
-		if p.carried == nil || view != p.carried.views[i] || f.ends[i] <= p.from ||
-			f.uncertain.Has(i) || p.carried.uncertain.Has(i) {
+		if unknown(i) {
 			f.charge(p, i)
 		}
 		if !view.Lost {
@@ -132,7 +156,6 @@ func newFleet(p *pass) *fleet {
 	if first != timeline.Never {
 		f.firstEnd = timeOf(first)
 	}
-	return f
 }
 
 // sweepEach is how many plans go by until what nobody asks for any more is

@@ -60,6 +60,10 @@ type pass struct {
 	// not as they are now.
 	strangers []*batch.Waiting
 	same      bool // there are none, and nobody is gone
+	// What the pass before has found out, where this plan goes over everything
+	// again; nil: it does not.
+	surveyed  *fleet
+	judged    *roll
 	roll      *roll
 	refused   []refusal
 	order     []*contender

@@ -55,10 +55,18 @@ func (p *pass) preempt() *pass {
 	return nil
 }
 
+// anew is a pass over the same snapshot with other decisions: what was found out
+// about the nodes, and about those that wait, holds.
+func (p *pass) anew() *pass {
+	again := newPass(p.Snapshot, p.now)
+	again.surveyed, again.judged, again.ground = p.fleet, p.roll, p.ground
+	again.steady = false // what victims hold becomes free
+	return again
+}
+
 // with is the pass to be made with what was found.
 func (p *pass) with(h *hunt) *pass {
-	again := newPass(p.Snapshot, p.now)
-	again.steady = false // what victims hold becomes free
+	again := p.anew()
 	again.taken, again.named, again.ousted, again.barred = h.taken, h.named, h.stayOut, maps.Clone(p.barred)
 	maps.Copy(again.taken, p.taken)
 	maps.Copy(again.named, p.named)
@@ -84,8 +92,7 @@ func (h *hunt) counts(c *contender) bool {
 // without is the pass to be made when some of those for whom others were to go
 // would not keep their place: nobody goes for them.
 func (p *pass) without(some map[batch.WorkloadID]*batch.Workload) *pass {
-	again := newPass(p.Snapshot, p.now)
-	again.steady = false // as with them
+	again := p.anew()
 	again.barred, again.taken, again.named, again.ousted = bars{}, maps.Clone(p.taken), maps.Clone(p.named), maps.Clone(p.ousted)
 	maps.Copy(again.barred, p.barred)
 	for id, by := range some { //order:any each by itself

@@ -110,7 +110,10 @@ type ranked struct {
 // callRoll takes all that wait into the order, or refuses them.
 func (p *pass) callRoll() {
 	var before *roll
-	if p.carried != nil && p.carried.roll.holds(p) {
+	switch {
+	case p.judged != nil:
+		before = p.judged
+	case p.carried != nil && p.carried.roll.holds(p):
 		before = p.carried.roll
 	}
 	if p.waitsAsIn(before) {
@@ -155,7 +158,14 @@ func (p *pass) callRoll() {
 // waitsAsIn says whether just those wait that are in a roll, as they were, and
 // nothing has to be judged anew.
 func (p *pass) waitsAsIn(r *roll) bool {
-	return r != nil && p.same && r.passing == 0 && len(p.waiting) == len(r.entries)
+	switch {
+	case r == nil || r.passing > 0 || len(p.waiting) != len(r.entries):
+		return false
+	case r == p.judged:
+		return slices.EqualFunc(p.waiting, r.entries, func(w *batch.Waiting, e entry) bool { return w == e.waiting })
+	default:
+		return p.same
+	}
 }
 
 // answerAsBefore takes over a roll in which nothing has changed.
