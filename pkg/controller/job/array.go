@@ -28,15 +28,14 @@ const stallsAfter = 15 * time.Second
 // looks after those that do not come.
 func (r *Reconciler) array(ctx context.Context, job *batchv1.Job) (ctrl.Result, error) {
 	key := client.ObjectKeyFromObject(job)
-	suspended := job.Spec.Suspend != nil && *job.Spec.Suspend
 	_, cancelled := job.Annotations[v1alpha1.CancelAnnotation]
 	switch {
 	case ended(job):
 		r.stalls.forget(key)
 	case cancelled:
 		r.stalls.forget(key)
-		return ctrl.Result{}, r.cancelArray(ctx, job, suspended)
-	case !suspended:
+		return ctrl.Result{}, r.cancelArray(ctx, job)
+	case !suspended(job):
 		return ctrl.Result{RequeueAfter: r.watchMembers(job)}, nil
 	case framework.Suspended(job) && job.Status.Active == 0:
 		return ctrl.Result{}, r.change(ctx, job, "start array", func(job *batchv1.Job) { framework.Job{}.StartArray(job) })

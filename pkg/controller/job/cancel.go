@@ -22,8 +22,8 @@ import (
 // workload of its own would, with its notice and its time. Those that run leave
 // their Job, so that this can be suspended at once: that takes those away that
 // wait, and no index is made again.
-func (r *Reconciler) cancelArray(ctx context.Context, job *batchv1.Job, suspended bool) error {
-	if suspended {
+func (r *Reconciler) cancelArray(ctx context.Context, job *batchv1.Job) error {
+	if suspended(job) {
 		return nil
 	}
 	pods := &corev1.PodList{}

@@ -133,33 +133,38 @@ func (r *Reconciler) obey(ctx context.Context, job *batchv1.Job, workload *v1alp
 	if framework.Decided(job) && !ended(job) {
 		return r.letEnd(ctx, job)
 	}
-	suspended := job.Spec.Suspend != nil && *job.Spec.Suspend
 	switch standing(workload) {
 	case mustRun:
-		if suspended {
-			return r.start(ctx, job, workload)
-		}
-		if !ended(job) && !startedFor(job, workload) {
-			return r.recall(ctx, job, workload)
-		}
-		if !ended(job) {
-			return r.relimit(ctx, job, workload)
-		}
+		return r.run(ctx, job, workload)
 	case mayGoOn:
 	case mustStop:
-		if !suspended && !ended(job) {
+		if !suspended(job) && !ended(job) {
 			r.Announce(ctx, workload)
 			return r.change(ctx, job, "suspend", func(job *batchv1.Job) { framework.Job{}.Stop(job) })
 		}
 		return r.restore(ctx, job)
 	case mustWait, mustNotRun:
-		if !suspended && !ended(job) {
+		if !suspended(job) && !ended(job) {
 			return r.recall(ctx, job, workload)
 		}
 		return r.restore(ctx, job)
 	case hasEnded:
 	}
 	return nil
+}
+
+// run makes the Job run as its workload's allocation says.
+func (r *Reconciler) run(ctx context.Context, job *batchv1.Job, workload *v1alpha1.QueuedWorkload) error {
+	switch {
+	case suspended(job):
+		return r.start(ctx, job, workload)
+	case ended(job):
+		return nil
+	case !startedFor(job, workload):
+		return r.recall(ctx, job, workload)
+	default:
+		return r.relimit(ctx, job, workload)
+	}
 }
 
 // letEnd lets the Job controller write down the end that it has decided. It can't
@@ -310,6 +315,10 @@ func (r *Reconciler) change(ctx context.Context, job *batchv1.Job, deed string, 
 	}
 	return fmt.Errorf("%s Job %s/%s: %w", deed, job.Namespace, job.Name, err)
 }
+
+// suspended says what the Job's author and Berth want of it; whether the Job
+// controller has taken note is another question (framework.Suspended).
+func suspended(job *batchv1.Job) bool { return job.Spec.Suspend != nil && *job.Spec.Suspend }
 
 func ended(job *batchv1.Job) bool { return (framework.Job{}).Owner(job).End != nil }
 
