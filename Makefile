@@ -78,9 +78,9 @@ e2e: servers ## Run the tests on the real control plane.
 # In the package's own folder go test prints what it has to say also when it
 # passes: why it was skipped, say.
 .PHONY: e2e-kubelet
-e2e-kubelet: ## Run the tests on nodes with a real kubelet (root, control groups v1, apt-get; else skipped, with the reason).
+e2e-kubelet: ## Run the tests on nodes with a real kubelet (root, control groups v1, apt-get; else skipped, with the reason). BERTH_LONG=1: those that lose and drain nodes, too.
 	$(call phase,test: on real nodes: kubelet and containers)
-	go -C test/kubelet test $(TESTFLAGS) -count=1 -timeout 20m
+	go -C test/kubelet test $(TESTFLAGS) -count=1 -timeout 40m
 
 .PHONY: test
 test: build test-unit e2e e2e-kubelet ## Do all set-up and run all tests, those on the real control plane and on real nodes included.

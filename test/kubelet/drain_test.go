@@ -60,8 +60,7 @@ func (t *team) gangOfEach(traits ...trait) (all []*gang) {
 // is told to end when it has. It runs again elsewhere, its Job counts nothing,
 // and the node is used again when the admin gives it back.
 func TestCordonedNodeThatIsDrained(t *testing.T) {
-	unhurried(t)
-	t.Parallel()
+	unhurried(t) // and by itself: it has more than ten pods, which start and end at once
 	team, own := newTeamWithOneNode(t)
 	const short, brief = "short", 5 * time.Second
 	team.giveWay(team.name, queueName, until)
@@ -136,8 +135,7 @@ func (w *work) mustRunAgainWithout(lost *node.Node, before []podLife) (began tim
 // what others do to its pods, it counts nothing, and the gang waits again, and
 // runs elsewhere.
 func TestKubectlDrain(t *testing.T) {
-	unhurried(t)
-	t.Parallel()
+	unhurried(t) // and by itself: it has more than ten pods, which start and end at once
 	team, own := newTeamWithOneNode(t)
 	const patient = 6 * time.Second
 	gangs := team.gangOfEach(ignoring, exitsWith(interrupted))
@@ -151,7 +149,7 @@ func TestKubectlDrain(t *testing.T) {
 		there, elsewhere := g.split(own.Name)
 		evicted := g.mustBeEvicted(there[0])
 		g.mustGetSIGTERM(there, evicted)
-		g.mustGetSIGTERM(elsewhere, evicted.Add(handOver-kubeletTime))
+		g.mustGetSIGTERMWithin(handOver, elsewhere, evicted)
 		g.mustHaveRun("Requeued", "Drained", fmt.Sprintf("pod %s/%s on node %s was evicted through the API, as kubectl drain does", team.name, there[0].Name, own.Name))
 		for _, pod := range g.pods {
 			told, ok := g.life(pod).First(g.delivery.heard, g.delivery.detail)

@@ -55,7 +55,7 @@ func mustLoseOneNode(t *testing.T, goAway, comeBack func(*team, *node.Node)) {
 	if after := lost.Sub(away); after < lossTimeout {
 		t.Errorf("it was taken back %s after its node fell silent, before the timeout", after)
 	}
-	team.mustBeSoon("the end of the gang", lost.Sub(away), nodeTimeout+lossTimeout+2*handOver)
+	team.mustBeSoon("the end of the gang", away, lost, nodeTimeout+lossTimeout+2*handOver)
 	team.mustGetSIGTERM(elsewhere, lost)
 	again := g.mustRunAgainWithout(own, g.pods)
 	if end := team.mustDie(elsewhere); again.Before(end) {

@@ -35,6 +35,7 @@ import (
 	"github.com/berth-dev/berth/test/kubelet/cgroup"
 	"github.com/berth-dev/berth/test/kubelet/kit"
 	"github.com/berth-dev/berth/test/kubelet/node"
+	"github.com/berth-dev/berth/test/kubelet/pace"
 )
 
 const (
@@ -77,6 +78,7 @@ type cluster struct {
 	tools   tools
 	client  client.Client // the admin's
 	history *history
+	pace    *pace.Meter
 	nodes   []*node.Node
 }
 
@@ -215,7 +217,7 @@ func inside(m *testing.M) (code int, err error) {
 }
 
 func newCluster(ctx context.Context) (*cluster, error) {
-	c := &cluster{}
+	c := &cluster{pace: pace.Start()}
 	if err := json.Unmarshal([]byte(os.Getenv(toolsVariable)), &c.tools); err != nil {
 		return nil, err
 	}
@@ -230,6 +232,9 @@ func newCluster(ctx context.Context) (*cluster, error) {
 		NodeTimeout:    nodeTimeout,
 		Queues:         sandbox.NoQueues,
 		ControllerPath: c.tools.Controller,
+		// There is only one, and nobody starts it again: on a machine that has too
+		// much to do it would lose its lease, and end.
+		ControllerArgs: []string{"--leader-elect=false"},
 		Log:            os.Stderr,
 	})
 	if err != nil {

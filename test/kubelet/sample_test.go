@@ -45,7 +45,7 @@ func TestSamplesSaveAndGoOn(t *testing.T) {
 			at := time.Now()
 			urgent := team.submit(team.job("urgent", through(urgentName)))
 			for _, pod := range urgent.mustRun() {
-				team.mustBeSoon("the place is given up", pod.created.Sub(at), noticeTime+kubeletTime+handOver)
+				team.mustBeSoon("the place is given up", at, pod.created, noticeTime+kubeletTime+handOver)
 			}
 			urgent.cancel()
 			second := team.mustSay(work, `run 1.* from step ([1-9]\d*)`)

@@ -7,10 +7,6 @@ import (
 	"testing"
 	"time"
 
-	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
 	"github.com/berth-dev/berth/test/kubelet/node"
 )
 
@@ -39,7 +35,7 @@ func TestNodeThatShutsDown(t *testing.T) {
 	for _, g := range gangs {
 		there, elsewhere := g.split(own.Name)
 		g.mustGetSIGTERM(there, at)
-		g.mustGetSIGTERM(elsewhere, team.mustDie(there).Add(handOver-kubeletTime))
+		g.mustGetSIGTERMWithin(handOver, elsewhere, team.mustDie(there))
 		g.mustHaveRun("Requeued", "NodeLost", fmt.Sprintf("pod %s/%s on node %s was ended by its node, which shuts down or is short of something", team.name, there[0].Name, own.Name))
 		if end := team.mustDie(there); end.After(off) {
 			t.Errorf("%s was alive at %s; its node was off at %s", there[0].Name, end.Format(clock), off.Format(clock))
@@ -95,34 +91,10 @@ func (t *team) endsOn(n *node.Node) running {
 	return all
 }
 
-// mustBeSo says what the workloads are when the Job controller has counted the
-// ends of their pods, and that it has counted no more than that.
+// mustBeSo says what the workloads are in the end.
 func (r running) mustBeSo(want func(end) string) {
 	for w, e := range r { //order:any each by itself
 		w.t.Helper()
-		job := &batchv1.Job{}
-		eventually(w.t, patience, w.job.Name+" is "+want(e), func() (string, bool) {
-			if err := w.client.Get(w.t.Context(), client.ObjectKeyFromObject(w.job), job); err != nil {
-				w.t.Fatal(err)
-			}
-			s, qw := job.Status, w.record()
-			counted := s.Active == 0 && (s.Terminating == nil || *s.Terminating == 0) && (s.UncountedTerminatedPods == nil || len(s.UncountedTerminatedPods.Failed)+len(s.UncountedTerminatedPods.Succeeded) == 0)
-			return fmt.Sprintf("%+v %s", s, describe(qw)), counted && qw != nil && qw.Status.Summary != nil && qw.Status.Summary.State == want(e)
-		})
-		var failed, succeeded int32
-		switch want(e) {
-		case "Completed":
-			succeeded = 1
-		case "Failed":
-			failed = 1
-		}
-		if job.Status.Failed != failed || job.Status.Succeeded != succeeded {
-			w.t.Errorf("%s is %s, and its Job counts %d failures and %d successes", w.job.Name, want(e), job.Status.Failed, job.Status.Succeeded)
-		}
-		for _, pod := range w.history.podsOf(w.job.UID) {
-			if pod.Status.Phase == corev1.PodRunning && pod.gone.IsZero() {
-				w.t.Errorf("%s runs", pod.Name)
-			}
-		}
+		w.mustCountAs(want(e))
 	}
 }

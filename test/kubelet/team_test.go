@@ -29,8 +29,9 @@ const (
 	everybody = "everybody"
 	queueName = "queue"
 
-	// patience is for what has no bound of its own.
-	patience = 60 * time.Second
+	// patience is for what has no bound of its own: even where fifty pods start at
+	// once on a machine that has other things to do.
+	patience = 5 * time.Minute
 
 	// clock is how times are written.
 	clock = "15:04:05.000"

@@ -128,13 +128,19 @@ func (t *team) mustDie(pods []podLife) (last time.Time) {
 	return last
 }
 
-// mustGetSIGTERM says that pods get SIGTERM, soon after something, and when
-// each did.
+// mustGetSIGTERM says that pods get SIGTERM as soon after something as a kubelet
+// can, and when each did.
 func (t *team) mustGetSIGTERM(pods []podLife, after time.Time) (all []time.Time) {
+	t.t.Helper()
+	return t.mustGetSIGTERMWithin(kubeletTime, pods, after)
+}
+
+// mustGetSIGTERMWithin is for pods of which others have to hear first.
+func (t *team) mustGetSIGTERMWithin(limit time.Duration, pods []podLife, after time.Time) (all []time.Time) {
 	t.t.Helper()
 	for _, pod := range pods {
 		told := t.mustHappen(pod, patience, evidence.Signal, terminated)
-		t.mustBeSoon("SIGTERM to "+pod.Name, told.At.Sub(after), kubeletTime)
+		t.mustBeSoon("SIGTERM to "+pod.Name, after, told.At, limit)
 		all = append(all, told.At)
 	}
 	return all
@@ -147,10 +153,11 @@ func (t *team) mustBeKilled(pods []podLife, grace time.Duration) (last time.Time
 	last = t.mustDie(pods)
 	for _, pod := range pods {
 		told := t.mustHappen(pod, patience, evidence.Signal, terminated)
-		lived := t.life(pod).End().Sub(told.At)
-		if off := lived - grace; off < -kubeletTime || off > kubeletTime {
-			t.t.Errorf("%s lived for %s after SIGTERM, want its grace of %s ± %s", pod.Name, lived.Round(time.Millisecond), grace, kubeletTime)
+		end, due := t.life(pod).End(), told.At.Add(grace)
+		if due.Sub(end) > kubeletTime {
+			t.t.Errorf("%s lived for %s after SIGTERM, want its grace of %s ± %s", pod.Name, end.Sub(told.At).Round(time.Millisecond), grace, kubeletTime)
 		}
+		t.mustBeSoon("the end of "+pod.Name+" after its grace", due, end, kubeletTime)
 	}
 	return last
 }
@@ -241,6 +248,35 @@ func (w *work) mustCountNothing() {
 	}
 }
 
+// mustCountAs says what the workload of a Job of one pod is when the Job
+// controller has counted the end of its pod, and that it has counted no more than
+// that.
+func (w *work) mustCountAs(state string) {
+	w.t.Helper()
+	job := &batchv1.Job{}
+	eventually(w.t, patience, w.job.Name+" is "+state, func() (string, bool) {
+		w.must(w.client.Get(w.t.Context(), client.ObjectKeyFromObject(w.job), job))
+		s, qw := job.Status, w.record()
+		counted := s.Active == 0 && (s.Terminating == nil || *s.Terminating == 0) && (s.UncountedTerminatedPods == nil || len(s.UncountedTerminatedPods.Failed)+len(s.UncountedTerminatedPods.Succeeded) == 0)
+		return fmt.Sprintf("%+v %s", s, describe(qw)), counted && qw != nil && qw.Status.Summary != nil && qw.Status.Summary.State == state
+	})
+	var failed, succeeded int32
+	switch state {
+	case "Completed":
+		succeeded = 1
+	case "Failed":
+		failed = 1
+	}
+	if job.Status.Failed != failed || job.Status.Succeeded != succeeded {
+		w.t.Errorf("%s is %s, and its Job counts %d failures and %d successes", w.job.Name, state, job.Status.Failed, job.Status.Succeeded)
+	}
+	for _, pod := range w.history.podsOf(w.job.UID) {
+		if pod.Status.Phase == corev1.PodRunning && pod.gone.IsZero() {
+			w.t.Errorf("%s runs", pod.Name)
+		}
+	}
+}
+
 // exec runs a command in a pod, through the API server and the kubelet.
 func (t *team) exec(pod podLife, command ...string) (string, error) {
 	return t.kubectl(append([]string{"exec", pod.Name, "--"}, command...)...)
@@ -284,11 +320,10 @@ func (t *team) beginKubectl(args ...string) (await func()) {
 func (w *work) mustFollow(last time.Time) {
 	w.t.Helper()
 	for _, pod := range w.mustRun() {
-		wait := pod.created.Sub(last)
-		if wait < 0 {
-			w.t.Errorf("%s was made %s before the one before it was dead", pod.Name, -wait.Round(time.Millisecond))
+		if early := last.Sub(pod.created); early > 0 {
+			w.t.Errorf("%s was made %s before the one before it was dead", pod.Name, early.Round(time.Millisecond))
 		}
-		w.mustBeSoon("the making of "+pod.Name, wait, handOver)
+		w.mustBeSoon("the making of "+pod.Name, last, pod.created, handOver)
 	}
 	for _, pod := range w.history.podsOf(w.job.UID) {
 		if pod.Status.Phase == corev1.PodFailed {
