@@ -182,6 +182,9 @@ type gift struct {
 
 // gifts are what a node gets back from work that gives way.
 func (p *pass) gifts(node int) []gift {
+	if known, ok := p.given[node]; ok {
+		return known
+	}
 	var out []gift
 	charges := p.Nodes[node].Charges
 	for i := range charges {
@@ -189,6 +192,7 @@ func (p *pass) gifts(node int) []gift {
 			out = append(out, gift{takes: p.fleet.takes(c), till: p.endOf(c)})
 		}
 	}
+	p.given[node] = out
 	return out
 }
 

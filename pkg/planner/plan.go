@@ -91,6 +91,7 @@ type pass struct {
 
 	giving   map[batch.WorkloadID]time.Time      // see givesWay; nil: nobody has asked
 	running  map[batch.WorkloadID]*batch.Started // likewise
+	given    map[int][]gift                      // by node; see gifts
 	refunded *refunds                            // see refunds; nil: nobody has asked
 	ready    map[batch.WorkloadID]bool           // those that this plan finds ready for the first time
 	ground   *board                              // what runs; no places that are kept
@@ -140,6 +141,7 @@ func newPass(snapshot batch.Snapshot, now time.Time) *pass {
 		begun:    map[batch.WorkloadID]bool{},
 		touched:  map[int]bool{},
 		free:     map[nodesKey]batch.Vector{},
+		given:    map[int][]gift{},
 		steady:   snapshot.Settled,
 	}
 }
