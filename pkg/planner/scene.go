@@ -301,10 +301,25 @@ func (b *board) has(d demand, from timeline.Time) bool {
 // standing first, so that there is room for a demand when they are gone.
 func (s *scene) least(d demand) int {
 	s.makeLayers()
-	for i, l := range s.below {
-		if s.layer(i).has(d, s.hunt.p.from) {
-			return l.gone
+	has := func(i int) bool { return s.layer(i).has(d, s.hunt.p.from) }
+	if len(d.Sets) != 1 {
+		for i, l := range s.below { // there may by chance be room on one, and not on the next
+			if has(i) {
+				return l.gone
+			}
 		}
+		return len(s.victims)
+	}
+	low, high := 0, len(s.below)
+	for low < high {
+		if middle := (low + high) / 2; has(middle) {
+			high = middle
+		} else {
+			low = middle + 1
+		}
+	}
+	if low < len(s.below) {
+		return s.below[low].gone
 	}
 	return len(s.victims)
 }
