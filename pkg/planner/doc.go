@@ -23,6 +23,7 @@
 //	elastic.go    the most pods of what starts
 //	preempt.go    places that others must give up; the plan is made again with them
 //	scene.go      what is free when victims are gone; search.go: the cheapest of them
+//	market.go     nodes that victims make room on, the cheapest first; ascending.go: victims
 //	right.go      who may take whose place; victims.go: what that costs
 //	nominate.go   the places that are kept while victims end; eviction.go: their end
 //	verdict.go    why the rest waits: shortage.go what is short, crowd.go who is before it

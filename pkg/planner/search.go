@@ -3,6 +3,7 @@ package planner
 import (
 	"slices"
 
+	"github.com/berth-dev/berth/pkg/quota"
 	"github.com/berth-dev/berth/pkg/timeline"
 )
 
@@ -41,6 +42,9 @@ type search struct {
 	spots   []spot        // nodes that would do and have victims
 	spotsOf [][]int       // by victim
 	checks  int
+	rich    bool             // there is quota, whoever stays
+	paid    bool             // there is, with those out that are; see pays
+	asked   bool             // whether there is
 	trial   []bool           // out for a look, on the node that is looked at
 	gone    []timeline.Taken // memory that is used again
 }
@@ -70,7 +74,7 @@ func (h *hunt) newSearch(of *scene, d demand, victims []*victim) *search {
 		s.set = &d.Sets[0]
 		s.total, _ = s.board.nodes.Room(s.set, d.Long, h.p.from)
 		s.findSpots()
-		if !d.bill.Free() {
+		if s.rich = s.pays(); !s.rich {
 			s.board = &board{nodes: s.board.nodes, ledger: s.board.ledger.Clone()}
 		}
 	}
@@ -85,10 +89,27 @@ func (h *hunt) newSearch(of *scene, d demand, victims []*victim) *search {
 func (s *search) fits() bool {
 	s.checks++
 	if s.set != nil {
-		return s.total >= s.set.Pods && s.board.pays(s.demand.bill, s.span)
+		return s.total >= s.set.Pods && s.pays()
 	}
 	_, ok := s.board.at(s.demand, s.p.from)
 	return ok
+}
+
+// pays says whether there is quota for the gang beside those that are not out.
+func (s *search) pays() bool {
+	if !s.asked {
+		s.paid, s.asked = s.board.pays(s.demand.bill, s.span), true
+	}
+	return s.paid
+}
+
+// settle gives back what a victim pays, or takes it again, where that matters.
+func (s *search) settle(v *victim, out bool) {
+	meets := func(c quota.Charge) bool { return s.p.tree.Meets(c.Bill, s.demand.bill) }
+	if !s.rich && slices.ContainsFunc(v.pays, meets) {
+		s.board.settle(v.pays, s.p.from, out)
+		s.asked = false
+	}
 }
 
 // move takes a victim off the board, or puts it back.
@@ -101,9 +122,7 @@ func (s *search) move(i int, out bool) {
 		s.board.move(s.victims[i], s.p.from, out)
 		return
 	}
-	if !s.demand.bill.Free() {
-		s.board.settle(s.victims[i].pays, s.p.from, out)
-	}
+	s.settle(s.victims[i], out)
 	for _, at := range s.spotsOf[i] {
 		spot := &s.spots[at]
 		room := s.roomOn(spot)
