@@ -74,13 +74,7 @@ func (h *hunt) lawFor(c *contender, option int, s *scene) law {
 	}
 	l := law{reclaim: map[batch.QueueName]bool{}, borrow: map[batch.QueueName]bool{}}
 	bill := c.options[option].bill
-	after := h.usage.Clone()
-	after.Add(bill)
-	for _, v := range s.victims {
-		if v.queue == c.queue {
-			removePaid(after, v)
-		}
-	}
+	after := h.withoutOwn(c, option, s.victims)
 	seen := map[batch.QueueName]bool{}
 	for _, v := range s.victims {
 		name := v.queue.Name
@@ -136,10 +130,11 @@ func (h *hunt) lawful(c *contender, option int, victims []*victim) bool {
 	for _, v := range victims {
 		removePaid(after, v)
 	}
+	through := after.Exceeds(bill)
 	for _, v := range h.inTurn(victims) {
 		r := h.p.rightOf(c, v)
 		if !r.higher {
-			loan := u.AboveNominal(v.queue.Name, bill) && !takesOwn(u, v, c)
+			loan := u.AboveNominal(v.queue.Name, bill) && !takesOwn(u, v, c, through)
 			if !loan || (!r.borrow && !after.WithinNominal(bill, v.queue.Name)) {
 				return false
 			}
@@ -150,9 +145,13 @@ func (h *hunt) lawful(c *contender, option int, victims []*victim) bool {
 }
 
 // takesOwn says whether a victim takes of its queue's own quotas alone: then it
-// has borrowed nothing, whatever others of its queue have.
-func takesOwn(u *quota.Usage, v *victim, c *contender) bool {
-	return !slices.ContainsFunc(v.pays, func(p quota.Charge) bool { return !u.WithinNominal(p.Bill, c.queue.Name) })
+// has borrowed nothing, whatever others of its queue have. Against one whose queue
+// stands within its own through a cohort above it alone, what a cohort above the
+// victim's queue has counts as its own too: each could take from the other, to and fro.
+func takesOwn(u *quota.Usage, v *victim, c *contender, through bool) bool {
+	return !slices.ContainsFunc(v.pays, func(p quota.Charge) bool {
+		return u.Exceeds(p.Bill) && !(through && u.WithinNominal(p.Bill, c.queue.Name))
+	})
 }
 
 // inTurn are victims in the order that leaves their queues above their nominal
@@ -167,14 +166,27 @@ func (h *hunt) inTurn(victims []*victim) []*victim {
 // lose and stay above their nominal quotas until the last.
 func (h *hunt) within(c *contender, option int, victims []*victim) (open []*victim) {
 	u := h.usage.Clone()
+	through := h.withoutOwn(c, option, victims).Exceeds(c.options[option].bill)
 	order := slices.SortedFunc(slices.Values(victims), func(a, b *victim) int {
 		return cmp.Or(a.standing.compare(b.standing), cmp.Compare(a.price, b.price), compareIDs(a, b))
 	})
 	for _, v := range order {
-		if h.p.rightOf(c, v).higher || (u.AboveNominal(v.queue.Name, c.options[option].bill) && !takesOwn(u, v, c)) {
+		if h.p.rightOf(c, v).higher || (u.AboveNominal(v.queue.Name, c.options[option].bill) && !takesOwn(u, v, c, through)) {
 			open = append(open, v)
 			removePaid(u, v)
 		}
 	}
 	return open
+}
+
+// withoutOwn is the usage with a contender in, and all victims of its own queue gone.
+func (h *hunt) withoutOwn(c *contender, option int, victims []*victim) *quota.Usage {
+	after := h.usage.Clone()
+	after.Add(c.options[option].bill)
+	for _, v := range victims {
+		if v.queue == c.queue {
+			removePaid(after, v)
+		}
+	}
+	return after
 }

@@ -173,6 +173,14 @@ func (u *Usage) Borrows(b Bill) bool {
 	})
 }
 
+// Exceeds says whether the queue of a bill has, with what is in the usage, more
+// than its nominal quota of anything on it.
+func (u *Usage) Exceeds(b Bill) bool {
+	return slices.ContainsFunc(b.items, func(is item) bool {
+		return *u.at(b.node, is.cell) > u.tree.nodes[b.node].shares[is.cell].quota.Nominal
+	})
+}
+
 // AboveNominal says whether a queue has, with what is in the usage, more than
 // its nominal quota of anything that a bill of a queue in the same tree asks
 // for: then its work may be reclaimed for that bill.
