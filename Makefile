@@ -34,8 +34,11 @@ build: ## Build bin/berth-controller, bin/kubectl-berth and bin/berth-sandbox.
 
 # What an admin writes as an amount. The pattern that controller-gen gives every
 # quantity lets 1e1.5 through, which no client can read: one such object would
-# hide all others from whoever lists them. A marker cannot replace it.
-AMOUNT := ^-?[0-9]{1,18}([.][0-9]{1,9})?([mkMGTPE]|[KMGTPE]i)?$$
+# hide all others from whoever lists them. A marker cannot replace it. Numbers go up
+# to 9223372036854775807, the largest that a quantity counts: those of 19 digits digit
+# by digit, since a rule that compares them is too dear for an API server.
+DIGITS19 := [1-8][0-9]{18}|9[0-1][0-9]{17}|92[0-1][0-9]{16}|922[0-2][0-9]{15}|9223[0-2][0-9]{14}|92233[0-6][0-9]{13}|922337[0-1][0-9]{12}|92233720[0-2][0-9]{10}|922337203[0-5][0-9]{9}|9223372036[0-7][0-9]{8}|92233720368[0-4][0-9]{7}|922337203685[0-3][0-9]{6}|9223372036854[0-6][0-9]{5}|92233720368547[0-6][0-9]{4}|922337203685477[0-4][0-9]{3}|9223372036854775[0-7][0-9]{2}|922337203685477580[0-7]
+AMOUNT := ^-?([0-9]{1,18}([.][0-9]{1,9})?([mkMGTPE]|[KMGTPE]i)?|$(DIGITS19))$$
 
 .PHONY: generate
 generate: ## Write what is generated: deep copies and CRDs, from the types in apis/.
