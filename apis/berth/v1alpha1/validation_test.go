@@ -164,7 +164,7 @@ func TestGoodObjects(t *testing.T) {
 		{"Cohort", `{}`},
 		{"Cohort", `spec: {parentName: all}`},
 		{"Cohort", `spec: {flavors: [{name: h100, resources: [{name: nvidia.com/gpu, nominalQuota: "64"}]}]}`},
-		{"Cohort", `spec: {flavors: [{name: h100, resources: [{name: nvidia.com/gpu, nominalQuota: "9223372036854775807", lendingLimit: "9223372036854775807"}, {name: memory, nominalQuota: 7Ei}]}]}`},
+		{"Cohort", `spec: {parentName: all, flavors: [{name: h100, resources: [{name: nvidia.com/gpu, nominalQuota: "9223372036854775807", lendingLimit: "9223372036854775807"}, {name: memory, nominalQuota: 7Ei}]}]}`},
 		{"Cohort", `spec: {parentName: all, flavors: [{name: h100, resources: [{name: nvidia.com/gpu, nominalQuota: "0", borrowingLimit: "32", lendingLimit: "64"}]}]}`},
 		{"ClusterQueue", `spec: {walltime: {default: 1h}}`},
 		{"ClusterQueue", `spec: {walltime: {max: 7d}}`},
