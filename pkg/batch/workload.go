@@ -219,3 +219,33 @@ type ArrayMember struct {
 	Count int    // members in all; 0: those that are known
 	Limit int    // members that hold an allocation at the same time; 0: all
 }
+
+// Contradiction says which of the times that its author wrote can't hold beside the
+// others, TimeMin or EndBefore, what it says and what would do; empty: all can.
+func (w *Workload) Contradiction() (field, words string) {
+	bounded := w.Walltime != 0 && w.Walltime != Unlimited
+	if bounded && (w.TimeMin > w.Walltime || w.TimeMin == Unlimited) {
+		return "TimeMin", fmt.Sprintf("is %s, above the walltime of %s: write the shortest limit that will do, up to that",
+			FormatWalltime(w.TimeMin), FormatWalltime(w.Walltime))
+	}
+	least := w.Walltime
+	if w.TimeMin > 0 {
+		least = w.TimeMin
+	}
+	if w.EndBefore.IsZero() || w.Begin.IsZero() {
+		return "", ""
+	}
+	first := w.Begin
+	if least != Unlimited {
+		first = first.Add(time.Duration(least))
+	}
+	if w.EndBefore.Before(first) || !w.EndBefore.After(w.Begin) {
+		asks := ""
+		if least > 0 && least != Unlimited {
+			asks = " and asks for " + FormatWalltime(least) + " at least"
+		}
+		return "EndBefore", fmt.Sprintf("is %s, and it may not begin before %s%s: write a later one, or an earlier begin or a shorter limit",
+			w.EndBefore.UTC().Format(time.RFC3339), w.Begin.UTC().Format(time.RFC3339), asks)
+	}
+	return "", ""
+}

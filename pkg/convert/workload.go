@@ -75,6 +75,9 @@ func times(out *batch.Workload, spec *v1alpha1.QueuedWorkloadSpec) error {
 		}
 		out.After = append(out.After, dependency)
 	}
+	if field, words := out.Contradiction(); field != "" {
+		return fmt.Errorf("%s %s", map[string]string{"TimeMin": "time-min", "EndBefore": "end-before"}[field], words)
+	}
 	return nil
 }
 

@@ -42,6 +42,9 @@ func (l *loader) job(path string, j *v1alpha1.Job) {
 		},
 		CancelAt: l.offset(path+".cancelAt", j.CancelAt),
 	}
+	if field, words := out.Workload.Contradiction(); field != "" {
+		l.wrong(path+"."+map[string]string{"TimeMin": "timeMin", "EndBefore": "endBefore"}[field], "%s", words)
+	}
 	out.Workload.Priority, out.Workload.Invalid = l.priorityOf(path+".priority", j.PriorityClass, j.Priority)
 	if j.CancelAt != "" && out.CancelAt < out.At {
 		l.wrong(path+".cancelAt", "%s is before the job is submitted at %s", j.CancelAt, batch.FormatDuration(out.At))

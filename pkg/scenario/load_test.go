@@ -67,6 +67,8 @@ func TestWhatIsWrongIsSaidWithPlaceAndRemedy(t *testing.T) {
 		{"asking for pod slots", spec("  jobs: [{name: a, requests: {pods: 2}}]"), "each pod takes one pod slot by itself"},
 		{"a walltime of nothing", spec("  jobs: [{name: a, walltime: 0}]"), `0 could mean "no time" or "no limit"`},
 		{"two jobs of one name", spec("  jobs: [{name: a}, {name: a}]"), `spec.jobs[1].name: a job "a" stands already in line 6`},
+		{"a shortest limit above the walltime", spec("  jobs: [{name: a, walltime: 1h, timeMin: 2h}]"), "spec.jobs[0].timeMin: is 2h, above the walltime of 1h"},
+		{"an end before the begin", spec("  jobs: [{name: a, walltime: 1h, begin: 2h, endBefore: 2h30m}]"), "spec.jobs[0].endBefore: is 2026-01-05T02:30:00Z, and it may not begin before 2026-01-05T02:00:00Z and asks for 1h at least"},
 		{"more at the least than at the most", spec("  jobs: [{name: a, pods: 2, minPods: 3}]"), "spec.jobs[0].minPods: is 3 of 2 pods"},
 		{"pod sets and pods", spec("  jobs: [{name: a, pods: 2, podSets: [{name: w}]}]"), "spec.jobs[0].pods: stands beside podSets"},
 		{"a name that is none", spec("  jobs: [{name: A_b}]"), `spec.jobs[0].name: "A_b" is not a name`},
