@@ -148,7 +148,8 @@ type Ask struct {
 // when somebody has done something. Quotas stand between the two: how much of
 // them is used changes with every start and end, and makes no difference; what
 // is set is an admin's word, and whoever waits for it reads the new one. So with
-// nodes that are away: which of them, and why, is what somebody has to act on.
+// nodes that are away: which of them, and why, is what somebody has to act on; and
+// with the bounds of planned starts.
 func (v Verdict) SameAnswer(other Verdict) bool {
 	if v.Reason != other.Reason || !v.PlannedStart.Equal(other.PlannedStart) {
 		return false
@@ -157,6 +158,8 @@ func (v Verdict) SameAnswer(other Verdict) bool {
 	case v.Reason == ReasonQuotaExceeded, v.Reason == ReasonBorrowingLimit:
 		return v.Facts.Terms == other.Facts.Terms
 	case v.Reason == ReasonNodesUnavailable && (v.Facts.NotReady != other.Facts.NotReady || v.Facts.Tainted != other.Facts.Tainted):
+		return false
+	case v.Reason == ReasonNotPlanned && (v.Facts.Bound != other.Facts.Bound || v.Facts.Limit != other.Facts.Limit):
 		return false
 	case v.Reason.TakesPart():
 		return v.Facts.InTurn == other.Facts.InTurn && v.Facts.Loose == other.Facts.Loose

@@ -339,6 +339,16 @@ func TestDepthBoundsPlansAndHidesNothingThatFits(t *testing.T) {
 	w.until(10)
 	w.want("small=0", "w1~120", "w3~240", "w4~-", "w5~-")
 	w.reason("w4", batch.ReasonNotPlanned, "place 4", "first 3 are planned")
+	// Whoever is still beyond a bound that is edited is told the new one.
+	policy.Depth = 2
+	w.step(batch.PolicyObserved{Policy: policy})
+	w.until(11)
+	w.want("w2~180", "w3~-")
+	w.reason("w4", batch.ReasonNotPlanned, "place 4", "first 2 are planned")
+	policy.Depth, policy.PerUser = 100, 2
+	w.step(batch.PolicyObserved{Policy: policy})
+	w.until(12)
+	w.reason("w4", batch.ReasonNotPlanned, "place 4", "only the first 2 of a user are planned (backfill.perUser)")
 	w.until(1000)
 	w.want("w4=300", "w5=360")
 }

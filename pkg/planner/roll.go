@@ -277,7 +277,7 @@ func (c *contender) freeze(p *pass) class {
 		is.shape = c.key.shape
 	}
 	last := c.workload().LastVerdict
-	is.answered = c.bound != "" && c.promise == 0 && last != nil && last.PlannedStart.IsZero() && last.Reason == batch.ReasonNotPlanned && !last.Facts.InTurn
+	is.answered = c.bound != "" && c.promise == 0 && last != nil && last.PlannedStart.IsZero() && p.sameBound(c.bound, last) && !last.Facts.InTurn
 	return is
 }
 

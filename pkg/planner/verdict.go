@@ -53,13 +53,19 @@ func (v *verdicts) unchanged(c *contender) bool {
 			return false
 		}
 		if c.bound != "" {
-			return last.Reason == batch.ReasonNotPlanned
+			return v.p.sameBound(c.bound, last)
 		}
 		return v.sameGround(c, last)
 	}
 	start := timeOf(c.start())
 	return start.Equal(last.PlannedStart) && !start.After(promise) && !start.After(v.p.now.Add(v.p.window())) &&
 		v.sameGround(c, last)
+}
+
+// sameBound says whether somebody has been told that this bound of the policy, as it
+// is set now, leaves him no planned start.
+func (p *pass) sameBound(bound string, last *batch.Verdict) bool {
+	return last.Reason == batch.ReasonNotPlanned && last.Facts.Bound == bound && last.Facts.Limit == batch.Amount(limitOf(p.Policy, bound))
 }
 
 // sameGround says whether a contender waits for the reason that it was told, by
