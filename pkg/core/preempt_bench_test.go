@@ -87,31 +87,41 @@ func BenchmarkVictims(b *testing.B) {
 	}
 }
 
-// BenchmarkPlanPreempting is BenchmarkPlan where a fifth of the pending may take
-// the place of what runs: when they come, and after one event when all that can
-// be taken is.
+// BenchmarkPlanPreempting is BenchmarkPlan, and BenchmarkPlanWithQuota, where a
+// fifth of the pending may take the place of what runs: when they come, and after
+// one event when all that can be taken is.
 func BenchmarkPlanPreempting(b *testing.B) {
 	for _, s := range []size{{1000, 600, 5000, 1000}, {10_000, 5000, 50_000, 1000}} {
-		c, first := loaded(s)
-		for i := range 30 {
-			q := batch.Queue{Name: batch.QueueName(fmt.Sprintf("q%d", i)), State: batch.QueueUp, Tier: int32(i / 24)}
-			q.Preemption = batch.Preemption{Mode: batch.PreemptRequeue, Grace: time.Hour}
-			c.Step(batch.QueueObserved{Queue: q})
-		}
-		now := zero.Add(time.Minute)
 		name := fmt.Sprintf("%d nodes %d pending", s.nodes, s.pending)
-		b.Run(name+" first", func(b *testing.B) {
-			for b.Loop() {
-				b.ReportMetric(float64(len(c.Plan(now).Evict)), "victims")
-			}
-		})
-		c.Step(batch.PlanIssued{Plan: c.Plan(now)})
-		b.Run(name+" settled", func(b *testing.B) {
-			for b.Loop() {
-				now = now.Add(time.Second)
-				c.Step(batch.OwnerObserved{ID: first, Owner: batch.Owner{Suspended: true}})
-				c.Step(batch.PlanIssued{Plan: c.Plan(now)})
-			}
-		})
+		b.Run(name, func(b *testing.B) { benchmarkPreempting(b, s, loaded) })
+		b.Run(name+" with quota", func(b *testing.B) { benchmarkPreempting(b, s, loadedWithQuota) })
 	}
+}
+
+func benchmarkPreempting(b *testing.B, s size, load func(size) (*core.Core, batch.WorkloadID)) {
+	c, first := load(s)
+	queues := c.Snapshot().Queues
+	for i := range 30 {
+		q := *queues[batch.QueueName(fmt.Sprintf("q%d", i))]
+		q.Tier, q.Preemption = int32(i/24), batch.Preemption{Mode: batch.PreemptRequeue, Grace: time.Hour}
+		c.Step(batch.QueueObserved{Queue: q})
+	}
+	now := zero.Add(time.Minute)
+	b.Run("first", func(b *testing.B) {
+		spent := processTime()
+		for b.Loop() {
+			b.ReportMetric(float64(len(c.Plan(now).Evict)), "victims")
+		}
+		reportTime(b, spent)
+	})
+	c.Step(batch.PlanIssued{Plan: c.Plan(now)})
+	b.Run("settled", func(b *testing.B) {
+		spent := processTime()
+		for b.Loop() {
+			now = now.Add(time.Second)
+			c.Step(batch.OwnerObserved{ID: first, Owner: batch.Owner{Suspended: true}})
+			c.Step(batch.PlanIssued{Plan: c.Plan(now)})
+		}
+		reportTime(b, spent)
+	})
 }
