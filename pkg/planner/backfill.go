@@ -260,10 +260,7 @@ func (p *pass) keepPromises() (planned []*contender) {
 // settledBoard is a board with all promised starts: where they were, or where
 // they find room in the order of their starts; nil: in neither way for all.
 func (p *pass) settledBoard(planned []*contender) *board {
-	if p.left != nil {
-		return p.left
-	}
-	if b := p.boardOfKept(); b != nil {
+	if b := p.boardOfStaying(); b != nil {
 		return b
 	}
 	return p.settleAll(planned)

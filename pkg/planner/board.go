@@ -32,6 +32,23 @@ func (s stay) Equal(other stay) bool { return s.Place.Equal(other.Place) && s.bi
 
 func (b *board) clone() *board { return &board{nodes: b.nodes.Clone(), ledger: b.ledger.Clone()} }
 
+// since is a clone that begins at a later time.
+func (b *board) since(from timeline.Time) *board {
+	return &board{nodes: b.nodes.Since(from), ledger: b.ledger.Since(quota.Time(from))}
+}
+
+// follow takes over what has changed from one board to another, beside what is
+// held. false, and b is of no more use: there may be no room for all of it.
+func (b *board) follow(was, is *board) bool {
+	return b.nodes.Follow(was.nodes, is.nodes) && b.ledger.Follow(was.ledger, is.ledger)
+}
+
+// freeze makes all of a board be copied before it is written.
+func (b *board) freeze() {
+	b.nodes.Freeze()
+	b.ledger.Freeze()
+}
+
 // hold takes a stay. It panics if there is no room for it.
 func (b *board) hold(s stay) {
 	b.nodes.Hold(s.Place)

@@ -148,12 +148,11 @@ func (p *pass) leave() {
 		}
 	}
 	if left.settled != nil {
-		left.settled.nodes.Freeze()
-		left.settled.ledger.Freeze()
+		left.settled.freeze()
 	}
 	if left.end.line != nil {
-		left.end.line.Freeze()
-		left.end.full.nodes.Freeze()
+		left.end.line.freeze()
+		left.end.full.freeze()
 	}
 	p.plan.Carried = batch.Carry(left)
 }

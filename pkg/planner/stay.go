@@ -1,7 +1,5 @@
 package planner
 
-import "github.com/berth-dev/berth/pkg/timeline"
-
 // stay is the first way through a round where nothing has become free: all
 // that were promised a start stay where they are, and newcomers behind them
 // take what is left. false: some may not stay, or come behind a newcomer, and
@@ -102,8 +100,8 @@ func (p *pass) boardOfStaying() *board {
 
 // ending is how the rounds of a plan have ended.
 type ending struct {
-	line *timeline.Timeline // of what runs or starts; nil: nothing is known
-	full *board             // with planned starts
+	line *board // of what runs or starts; nil: nothing is known
+	full *board // with planned starts
 }
 
 // noteEnd notes how the rounds have ended, for the next plan.
@@ -114,13 +112,13 @@ func (p *pass) noteEnd() {
 			p.full.held++
 		}
 	}
-	p.end = ending{line: p.line.nodes, full: p.full}
+	p.end = ending{line: p.line, full: p.full}
 }
 
 // boardAsLeft is boardOfKept by what has changed since the plan before alone;
 // nil: it cannot be told by that.
 func (p *pass) boardAsLeft() *board {
-	if p.carried == nil || p.carried.end.line == nil || p.line.ledger != nil || p.carried.end.full.ledger != nil || !p.about.same(p.carried.about) {
+	if p.carried == nil || p.carried.end.line == nil || !p.about.same(p.carried.about) {
 		return nil
 	}
 	held := 0
@@ -139,8 +137,8 @@ func (p *pass) boardAsLeft() *board {
 	if held != end.full.held {
 		return nil // some have gone
 	}
-	b := &board{nodes: end.full.nodes.Since(p.from), held: held}
-	if !b.nodes.Follow(end.line, p.line.nodes) {
+	b := end.full.since(p.from)
+	if b.held = held; !b.follow(end.line, p.line) {
 		return nil
 	}
 	return b

@@ -70,27 +70,40 @@ func (l *Ledger) Fits(b Bill, span Span) bool {
 // refusedAt finds an item of a bill for which there is no room in a span.
 func (l *Ledger) refusedAt(b Bill, span Span) (at Time, refused bool) {
 	for _, is := range b.items {
-		l.walk(b.node, is.cell, span.From, func(s stretch) bool {
-			at, refused = s.From, s.From < span.Till && s.free < is.amount
-			return refused || s.Till >= span.Till
-		})
-		if refused {
+		if at, refused = l.refuses(b.node, is, span); refused {
 			return at, true
 		}
 	}
 	return 0, false
 }
 
+// refuses is when there is first no room for an item in a span.
+func (l *Ledger) refuses(node int, is item, span Span) (at Time, refused bool) {
+	span.From = max(span.From, l.from)
+	var buffer [depthUsual]ceiling
+	ceilings, apart := l.ceilings(buffer[:0], node, is)
+	if !apart {
+		l.walk(node, is.cell, span.From, func(s stretch) bool {
+			at, refused = s.From, s.From < span.Till && s.free < is.amount
+			return refused || s.Till >= span.Till
+		})
+		return at, refused
+	}
+	for _, c := range ceilings {
+		if first, above := c.above(c.most, span); above {
+			at, refused, span.Till = first, true, first
+		}
+	}
+	return at, refused
+}
+
 // Borrows says whether a queue, with all of a bill added, has more than its
 // nominal quota of anything on it at any time of a span.
 func (l *Ledger) Borrows(b Bill, span Span) bool {
+	span.From = max(span.From, l.from)
 	return slices.ContainsFunc(b.items, func(is item) bool {
-		more := false
 		nominal := l.tree.nodes[b.node].shares[is.cell].quota.Nominal
-		l.walk(b.node, is.cell, span.From, func(s stretch) bool {
-			more = s.From < span.Till && plus(s.used, is.amount) > nominal
-			return more || s.Till >= span.Till
-		})
+		_, more := l.line(b.node, is.cell).above(nominal-is.amount, span)
 		return more
 	})
 }
@@ -116,15 +129,84 @@ func (l *Ledger) Earliest(b Bill, long Time, in Span) (Time, bool) {
 // earliest is Earliest for one item.
 func (l *Ledger) earliest(node int, is item, long Time, in Span) (start Time, ok bool) {
 	start = in.From
-	l.walk(node, is.cell, in.From, func(s stretch) bool {
-		if s.free < is.amount {
-			start = s.Till
-			return start >= in.Till
+	var buffer [depthUsual]ceiling
+	ceilings, apart := l.ceilings(buffer[:0], node, is)
+	if !apart {
+		l.walk(node, is.cell, in.From, func(s stretch) bool {
+			if s.free < is.amount {
+				start = s.Till
+				return start >= in.Till
+			}
+			ok = s.Till == Never || (long != Never && s.Till-start >= long)
+			return ok
+		})
+		return start, ok && start < in.Till
+	}
+	for i := 0; i < len(ceilings) && start < in.Till; {
+		c := &ceilings[i]
+		if at, above := c.above(c.most, Span{From: start, Till: start.plus(long)}); above {
+			start, i = c.within(c.most, at), 0
+		} else {
+			i++
 		}
-		ok = s.Till == Never || (long != Never && s.Till-start >= long)
-		return ok
-	})
-	return start, ok && start < in.Till
+	}
+	return start, start < in.Till
+}
+
+// ceiling is the most that may be used of a node for an item to fit.
+type ceiling struct {
+	*line
+	most batch.Amount
+}
+
+// ceilings are those on the way up from a node, where each stands by itself:
+// where nothing on the way keeps a part, all that is used reaches the top. It
+// is so of most trees, and a line is looked through far sooner than all lines
+// of a path at once. False: it is not so.
+func (l *Ledger) ceilings(buffer []ceiling, node int, is item) (all []ceiling, apart bool) {
+	path := l.tree.nodes[node].path
+	for level, i := range path {
+		s := &l.tree.nodes[i].shares[is.cell]
+		switch {
+		case level == len(path)-1:
+			buffer = append(buffer, ceiling{line: l.line(i, is.cell), most: s.all - is.amount})
+		case s.kept > 0:
+			return nil, false
+		case s.quota.Borrow.Bounded:
+			buffer = append(buffer, ceiling{line: l.line(i, is.cell), most: s.borrowed() - is.amount})
+		}
+	}
+	return buffer, true
+}
+
+// above is when more than an amount is first used in a span.
+func (l *line) above(most batch.Amount, in Span) (at Time, above bool) {
+	if len(l.at) == 0 || in.From >= in.Till {
+		return in.From, most < 0 && in.From < in.Till
+	}
+	for i := l.step(in.From); i < len(l.at) && l.at[i] < in.Till; i++ {
+		if l.used[i] > most {
+			return max(l.at[i], in.From), true
+		}
+	}
+	return 0, false
+}
+
+// within is the first time, from one on, when no more than an amount is used;
+// Never: there is none.
+func (l *line) within(most batch.Amount, from Time) Time {
+	if len(l.at) == 0 {
+		if most < 0 {
+			return Never
+		}
+		return from
+	}
+	for i := l.step(from); i < len(l.at); i++ {
+		if l.used[i] <= most {
+			return max(l.at[i], from)
+		}
+	}
+	return Never
 }
 
 // Gain is a time in which more is free of a cell than was, for the queues of
@@ -151,7 +233,7 @@ func Gains(was, is *Ledger) []Gain {
 // gains are those of one line over what it was.
 func (l *Ledger) gains(was *line, node, cell int) (gains []Gain) {
 	is := l.line(node, cell)
-	if len(is.at) > 0 && len(is.at) == len(was.at) && &is.at[0] == &was.at[0] {
+	if was.one(is) {
 		return nil
 	}
 	i, k := was.step(l.from), is.step(l.from)

@@ -15,6 +15,14 @@ type Time int64
 // Never is after every time.
 const Never Time = math.MaxInt64
 
+// plus is the time so many seconds later; Never: it never comes.
+func (t Time) plus(long Time) Time {
+	if long == Never || t > Never-long {
+		return Never
+	}
+	return t + long
+}
+
 // Span is the time from From up to, but without, Till.
 type Span struct{ From, Till Time }
 

@@ -49,6 +49,10 @@ type share struct {
 // lent is what the node lends its cohort.
 func (s *share) lent() batch.Amount { return s.all - s.kept }
 
+// borrowed is how much of the node may reach its cohort where borrowing is
+// bounded: what it lends, and what it may borrow.
+func (s *share) borrowed() batch.Amount { return plus(s.lent(), max(0, s.quota.Borrow.Amount)) }
+
 // reach is how much of a use of the node reaches its cohort.
 func (s *share) reach(used batch.Amount) batch.Amount { return max(0, used-s.kept) }
 

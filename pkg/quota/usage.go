@@ -108,8 +108,7 @@ func (t *Tree) free(path []int, cell int, used []batch.Amount) batch.Amount {
 	for level := top - 1; level >= 0; level-- {
 		s := &t.nodes[path[level]].shares[cell]
 		if s.quota.Borrow.Bounded {
-			most := plus(s.lent(), max(0, s.quota.Borrow.Amount))
-			room = min(room, max(0, most-s.reach(used[level])))
+			room = min(room, max(0, s.borrowed()-s.reach(used[level])))
 		}
 		room = plus(room, max(0, s.kept-used[level]))
 	}
