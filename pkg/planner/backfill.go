@@ -289,7 +289,7 @@ func (p *pass) resumes(planned []*contender, b *board) bool {
 		return false
 	}
 	p.full = b.clone()
-	p.gains, p.freed, p.gainsOfKind = nil, nil, map[*kind]*kindGains{}
+	p.forgetGains()
 	p.unseat()
 	for _, c := range planned {
 		if c.promise != 0 && c.kept.record == c {
@@ -319,7 +319,8 @@ const (
 // place goes through the order once. It returns the contenders that may be
 // planned, and says whether all promises were kept.
 func (p *pass) place(how manner) (planned []*contender, kept bool) {
-	p.full, p.gains, p.freed, p.gainsOfKind = p.line.clone(), nil, nil, map[*kind]*kindGains{}
+	p.full = p.line.clone()
+	p.forgetGains()
 	if how == afresh {
 		p.beginTrail()
 	}

@@ -105,7 +105,7 @@ func (b *board) at(d demand, start timeline.Time) (stay, bool) {
 func (b *board) earliest(d demand, in timeline.Span) (stay, bool) {
 	for in.From < in.Till {
 		if !d.bill.Free() {
-			at, ok := b.ledger.Earliest(d.bill, quota.Time(d.Long), payTime(in))
+			at, ok := b.ledger.Earliest(d.bill, termOf(d.Long), payTime(in))
 			if !ok {
 				return stay{}, false
 			}
@@ -126,6 +126,11 @@ func (b *board) earliest(d demand, in timeline.Span) (stay, bool) {
 // payTime is a span of the nodes' timeline on the ledger.
 func payTime(s timeline.Span) quota.Span {
 	return quota.Span{From: quota.Time(s.From), Till: quota.Time(s.Till)}
+}
+
+// termOf is what a run of a length is to pay.
+func termOf(long timeline.Long) quota.Term {
+	return quota.Term{Long: quota.Time(long), Till: quota.Never}
 }
 
 // newBoard puts all that runs on a board.

@@ -27,6 +27,7 @@ type shape struct {
 	never   batch.Verdict // NeverFits, or empty
 	kind    *kind         // of a request for one set of pods
 	pods    int
+	root    int         // of the tree whose quotas it pays from
 	whole   bool        // whole nodes
 	absent  bool        // it fits only with nodes that are not available
 	facts   batch.Facts // of absent
@@ -93,7 +94,7 @@ func (p *pass) shape(w *batch.Waiting, q *batch.Queue) *shape {
 		s = p.newShape(request{shape: w.Shape, sets: w.Workload.PodSets, queue: q, whole: key.whole})
 		s.pods, s.whole = podsOf(w.Workload.PodSets), key.whole
 		s.kind = p.fleet.kindOf(s, request{sets: w.Workload.PodSets, queue: q, whole: key.whole})
-		s.number, s.key = p.fleet.met, key
+		s.number, s.key, s.root = p.fleet.met, key, p.tree.Root(q.Name)
 		p.fleet.met++
 		p.fleet.own()
 		p.fleet.shapes[key] = s

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/berth-dev/berth/pkg/batch"
-	"github.com/berth-dev/berth/pkg/quota"
 	"github.com/berth-dev/berth/pkg/timeline"
 )
 
@@ -135,7 +134,7 @@ func (b *board) firstFit(s stay, long timeline.Long, from timeline.Time) (stay, 
 		if s.Place = place; b.pays(s.bill, s.Span) {
 			return s, true
 		}
-		at, ok := b.ledger.Earliest(s.bill, quota.Time(long), payTime(timeline.Span{From: s.From, Till: timeline.Never}))
+		at, ok := b.ledger.Earliest(s.bill, termOf(long), payTime(timeline.Span{From: s.From, Till: timeline.Never}))
 		if !ok {
 			return s, false
 		}

@@ -121,7 +121,7 @@ type pass struct {
 	left       *board           // p.full when the last round of this plan ended; nil: none has
 	settled    *board           // p.full when the last of them ended
 	gains      []timeline.Gain  // of the nodes, since then
-	freed      []quota.Gain     // of the quotas, since then
+	freed      reliefs          // of the quotas, since then
 
 	free        map[nodesKey]batch.Vector // of nodes, beside what runs
 	quotaTerms  map[batch.QueueName]uint64
@@ -142,6 +142,7 @@ func newPass(snapshot batch.Snapshot, now time.Time) *pass {
 		touched:  map[int]bool{},
 		free:     map[nodesKey]batch.Vector{},
 		given:    map[int][]gift{},
+		freed:    reliefs{},
 		steady:   snapshot.Settled,
 	}
 }

@@ -13,7 +13,7 @@ func (p *pass) stay() (planned []*contender, stayed bool) {
 		return nil, false
 	}
 	p.full = b.clone()
-	p.gains, p.freed, p.gainsOfKind = nil, nil, map[*kind]*kindGains{}
+	p.forgetGains()
 	p.unseat()
 	held, allowance, floors := 0, p.allowance(), floors{}
 	for i, c := range p.order {

@@ -108,14 +108,21 @@ func (l *Ledger) Borrows(b Bill, span Span) bool {
 	})
 }
 
+// Term is how long there must be room for a bill: for a number of seconds, Never
+// for ever; and, since it is paid already from a time on, not beyond that.
+type Term struct{ Long, Till Time }
+
+// from is when a term ends that begins at a time.
+func (t Term) from(start Time) Time { return min(start.plus(t.Long), t.Till) }
+
 // Earliest is the first time in a span at which there is room for a bill, for a
-// number of seconds from then on; Never: for ever. False if there is none.
-func (l *Ledger) Earliest(b Bill, long Time, in Span) (Time, bool) {
+// term from then on. False if there is none.
+func (l *Ledger) Earliest(b Bill, term Term, in Span) (Time, bool) {
 	start := max(in.From, l.from)
 	for moved := true; moved; {
 		moved = false
 		for _, is := range b.items {
-			at, ok := l.earliest(b.node, is, long, Span{From: start, Till: in.Till})
+			at, ok := l.earliest(b.node, is, term, Span{From: start, Till: in.Till})
 			if !ok {
 				return 0, false
 			}
@@ -127,7 +134,7 @@ func (l *Ledger) Earliest(b Bill, long Time, in Span) (Time, bool) {
 }
 
 // earliest is Earliest for one item.
-func (l *Ledger) earliest(node int, is item, long Time, in Span) (start Time, ok bool) {
+func (l *Ledger) earliest(node int, is item, term Term, in Span) (start Time, ok bool) {
 	start = in.From
 	var buffer [depthUsual]ceiling
 	ceilings, apart := l.ceilings(buffer[:0], node, is)
@@ -137,14 +144,14 @@ func (l *Ledger) earliest(node int, is item, long Time, in Span) (start Time, ok
 				start = s.Till
 				return start >= in.Till
 			}
-			ok = s.Till == Never || (long != Never && s.Till-start >= long)
+			ok = s.Till >= term.from(start)
 			return ok
 		})
 		return start, ok && start < in.Till
 	}
 	for i := 0; i < len(ceilings) && start < in.Till; {
 		c := &ceilings[i]
-		if at, above := c.above(c.most, Span{From: start, Till: start.plus(long)}); above {
+		if at, above := c.above(c.most, Span{From: start, Till: term.from(start)}); above {
 			start, i = c.within(c.most, at), 0
 		} else {
 			i++
@@ -213,7 +220,8 @@ func (l *line) within(most batch.Amount, from Time) Time {
 // one tree.
 type Gain struct {
 	Span
-	root, cell int
+	Root int // of the tree: see Tree.Root
+	cell int
 }
 
 // Gains are where a ledger has less used than another of the same tree had.
@@ -243,7 +251,7 @@ func (l *Ledger) gains(was *line, node, cell int) (gains []Gain) {
 			if n := len(gains); n > 0 && gains[n-1].Till == at {
 				gains[n-1].Till = till
 			} else {
-				gains = append(gains, Gain{Span: Span{From: at, Till: till}, root: l.tree.root(node), cell: cell})
+				gains = append(gains, Gain{Span: Span{From: at, Till: till}, Root: l.tree.root(node), cell: cell})
 			}
 		}
 		at = till
@@ -269,12 +277,12 @@ func (l *line) usedIn(i int) batch.Amount {
 func (t *Tree) GainsOf(b Bill, span Span) []Gain {
 	var gains []Gain
 	for _, is := range b.items {
-		gains = append(gains, Gain{Span: span, root: t.root(b.node), cell: is.cell})
+		gains = append(gains, Gain{Span: span, Root: t.root(b.node), cell: is.cell})
 	}
 	return gains
 }
 
 // Helps says whether a gain may make room for a bill.
 func (t *Tree) Helps(g Gain, b Bill) bool {
-	return !b.Free() && t.root(b.node) == g.root && slices.ContainsFunc(b.items, func(is item) bool { return is.cell == g.cell })
+	return !b.Free() && t.root(b.node) == g.Root && slices.ContainsFunc(b.items, func(is item) bool { return is.cell == g.cell })
 }

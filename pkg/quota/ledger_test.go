@@ -44,11 +44,11 @@ func (b *book) fits(bill quota.Bill, span quota.Span) bool {
 	return true
 }
 
-func (b *book) earliest(bill quota.Bill, long quota.Time, in quota.Span) (quota.Time, bool) {
+func (b *book) earliest(bill quota.Bill, term quota.Term, in quota.Span) (quota.Time, bool) {
 	for at := in.From; at < in.Till && at <= horizon; at++ {
-		span := quota.Span{From: at, Till: quota.Never}
-		if long != quota.Never {
-			span.Till = at + long
+		span := quota.Span{From: at, Till: term.Till}
+		if term.Long != quota.Never {
+			span.Till = min(span.Till, at+term.Long)
 		}
 		if b.fits(bill, span) {
 			return at, true
@@ -131,14 +131,18 @@ func (b *book) compare(t *rapid.T, ledger *quota.Ledger, names []batch.QueueName
 		if got := ledger.Borrows(bill, in); got != borrows {
 			t.Fatalf("%s borrows during %v: %t, second by second %t", name, in, got, borrows)
 		}
-		long := quota.Never
+		term := quota.Term{Long: quota.Never, Till: quota.Never}
 		if rapid.Bool().Draw(t, "limited") {
-			long = quota.Time(rapid.IntRange(1, 9).Draw(t, "long"))
+			term.Long = quota.Time(rapid.IntRange(1, 9).Draw(t, "long"))
 		}
-		at, ok := ledger.Earliest(bill, long, in)
-		want, wanted := b.earliest(bill, long, in)
+		if rapid.Bool().Draw(t, "paid from a time on") {
+			term.Till = min(in.Till, quota.Time(rapid.IntRange(1, 15).Draw(t, "till")))
+			in.Till = term.Till
+		}
+		at, ok := ledger.Earliest(bill, term, in)
+		want, wanted := b.earliest(bill, term, in)
 		if ok != wanted || (ok && at != want) {
-			t.Fatalf("%s for %d in %v: %d %t, second by second %d %t", name, long, in, at, ok, want, wanted)
+			t.Fatalf("%s for %v in %v: %d %t, second by second %d %t", name, term, in, at, ok, want, wanted)
 		}
 	}
 }

@@ -187,6 +187,9 @@ func (t *Tree) Has(queue batch.QueueName) bool {
 // Root tells apart the trees that queues are in: queues of one root share what
 // they have, others don't. Below zero: a queue that is not known.
 func (t *Tree) Root(queue batch.QueueName) int {
+	if t == nil {
+		return -1
+	}
 	i, ok := t.queues[queue]
 	if !ok {
 		return -1

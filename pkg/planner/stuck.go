@@ -1,0 +1,286 @@
+package planner
+
+import (
+	"slices"
+
+	"github.com/berth-dev/berth/pkg/quota"
+	"github.com/berth-dev/berth/pkg/timeline"
+)
+
+// stuck is a contender for which no earlier start was found beside all holds
+// but its own.
+type stuck struct {
+	known  bool
+	placed bool
+	place  stay // its own
+	read   int  // gains of nodes up to here do not help it
+	round  int  // at whose end that was so
+
+	freed  int  // gains of quotas up to here do not help it
+	unpaid bool // quota may have been in the way, not the nodes alone
+	broke  bool // quota allows no earlier start on any nodes
+}
+
+// reliefs are gains of quotas, by the root of their tree.
+type reliefs map[int][]quota.Gain
+
+func (r reliefs) add(gains []quota.Gain) {
+	for _, g := range gains {
+		r[g.Root] = append(r[g.Root], g)
+	}
+}
+
+// forgetGains begins anew on another p.full: nothing has been gained yet.
+func (p *pass) forgetGains() {
+	p.gains, p.freed, p.gainsOfKind = nil, reliefs{}, map[*kind]*kindGains{}
+}
+
+// giveBack gives a place back, and notes who may gain by it.
+func (p *pass) giveBack(place stay) {
+	p.full.release(place)
+	if !place.bill.Free() {
+		p.freed.add(p.tree.GainsOf(place.bill, payTime(place.Span)))
+	}
+	for _, s := range place.Seats {
+		p.gains = append(p.gains, timeline.Gain{Span: place.Span, Node: s.Node})
+	}
+}
+
+// stick notes that there is no earlier start for a contender. With less room
+// there is none either, so that it need not look again before there is more.
+//
+// For gangs of several pod sets that does not hold: less room may by chance be
+// spread better. Nor does it where a start has to wait for its turn.
+func (p *pass) stick(c *contender) {
+	if len(c.records) > 1 || p.turns() != nil || slices.ContainsFunc(c.options, func(o option) bool { return len(o.sets) != 1 }) {
+		return
+	}
+	c.stuck = stuck{
+		known: true, placed: c.placed(), place: c.place, read: len(p.gainsOf(c).gains),
+		freed: len(p.freed[c.key.shape.root]), unpaid: p.unpaid(c),
+	}
+}
+
+// sticks says whether there is still no earlier start for a contender.
+func (p *pass) sticks(c *contender) bool {
+	_, some := p.opened(c)
+	return !some
+}
+
+// opened is when a contender may have an earlier start; false: it has none.
+//
+// Of one that was stuck, a run that was not possible then must use what was
+// gained since: it runs at that time, and one of its pods on that node.
+func (p *pass) opened(c *contender) (in timeline.Span, some bool) {
+	if p.full.nodes.Len() == 1 && c.placed() && !p.mayBegin(c) {
+		return timeline.Span{}, false
+	}
+	k := &c.stuck
+	if !k.known || k.placed != c.placed() || (k.placed && !k.place.Equal(c.place)) {
+		k.known = false
+		return timeline.Span{From: p.from, Till: timeline.Never}, true
+	}
+	k.place = c.place // equal at a glance, the next time
+	freed := p.freed[c.key.shape.root]
+	if k.broke && k.freed == len(freed) {
+		return timeline.Span{}, false
+	}
+	known := p.gainsOf(c)
+	if k.read == len(known.gains) && (!k.unpaid || k.freed == len(freed)) {
+		return timeline.Span{}, false
+	}
+	if in = p.reopened(c, known, freed); in.From >= in.Till {
+		k.read, k.freed = len(known.gains), len(freed)
+		return in, false
+	}
+	return in, true
+}
+
+// reopened is when one that was stuck may have an earlier start by what was
+// gained since; empty: never. What it can pay is asked first: where quota is
+// short, most can pay no earlier start on whatever nodes.
+func (p *pass) reopened(c *contender, known *kindGains, freed []quota.Gain) (in timeline.Span) {
+	k := &c.stuck
+	paid := p.payable(c, timeline.Span{From: p.from, Till: c.due()})
+	if k.broke = paid.From >= paid.Till; k.broke {
+		k.unpaid = true
+		return paid
+	}
+	in = timeline.Span{From: timeline.Never}
+	if k.read < len(known.gains) {
+		if own := c.holdsOn(known.nodes); own || p.mayHelp(c, known) {
+			in = p.helps(c, known.gains[k.read:], own)
+		}
+	}
+	if k.unpaid {
+		relief := p.relief(c, freed[k.freed:])
+		in.From, in.Till = min(in.From, relief.From), max(in.Till, relief.Till)
+	}
+	switch {
+	case in.From >= in.Till:
+		return in
+	case in.From <= paid.From:
+		in.From = paid.From
+	default:
+		in = p.payable(c, in)
+	}
+	k.unpaid = k.unpaid || in.From >= in.Till // what is freed may help it
+	return in
+}
+
+// mayBegin says whether a pod of a contender finds room before its start, as far
+// as can be told at once.
+func (p *pass) mayBegin(c *contender) bool {
+	return slices.ContainsFunc(c.options, func(o option) bool { return p.full.nodes.MayBegin(o.sets[0].Each, c.start()) })
+}
+
+// unpaid says whether quota may keep a contender from an earlier start: then
+// quota that is freed may help it. Else the nodes alone do, and will until they
+// have more room.
+func (p *pass) unpaid(c *contender) bool {
+	in := timeline.Span{From: p.from, Till: c.due()} // from then on its own hold has paid
+	return in.From < in.Till && slices.ContainsFunc(c.options, func(o option) bool { return !p.full.pays(o.bill, in) })
+}
+
+// relief is when a contender could begin earlier by use of quota that is freed;
+// empty: never.
+func (p *pass) relief(c *contender, gains []quota.Gain) timeline.Span {
+	till, part := c.due(), timeline.Span{From: timeline.Never}
+	for _, g := range gains {
+		if !slices.ContainsFunc(c.options, func(o option) bool { return p.tree.Helps(g, o.bill) }) {
+			continue
+		}
+		from := p.from
+		if c.long != timeline.Forever {
+			from = max(from, timeline.Time(g.From)-timeline.Time(c.long)+1)
+		}
+		part.From, part.Till = min(part.From, from), max(part.Till, timeline.Time(g.Till))
+	}
+	part.Till = min(part.Till, till)
+	return part
+}
+
+// payable is the part of a span behind the first start that quota allows; empty:
+// it allows none. From the start of a contender's own hold on, that has paid.
+func (p *pass) payable(c *contender, in timeline.Span) timeline.Span {
+	if in.From >= in.Till || p.full.ledger == nil {
+		return in
+	}
+	term := quota.Term{Long: quota.Time(c.long), Till: quota.Time(c.due())}
+	from := timeline.Never
+	for i := range c.options {
+		if bill := c.options[i].bill; bill.Free() {
+			return in
+		} else if at, ok := p.full.ledger.Earliest(bill, term, payTime(in)); ok {
+			from = min(from, timeline.Time(at))
+		}
+	}
+	return timeline.Span{From: from, Till: in.Till}
+}
+
+// due is when a contender's hold begins; Never: it has none.
+func (c *contender) due() timeline.Time {
+	if c.placed() {
+		return c.start()
+	}
+	return timeline.Never
+}
+
+// gainsOf are the gains that have room for a pod of a contender's kind.
+func (p *pass) gainsOf(c *contender) *kindGains {
+	kind := c.key.shape.kind
+	known, ok := p.gainsOfKind[kind]
+	if !ok {
+		known = &kindGains{nodes: timeline.NewNodes(p.full.nodes.Len()), chances: make([]timeline.Chance, len(kind.options))}
+		p.gainsOfKind[kind] = known
+	}
+	for _, g := range p.gains[known.read:] {
+		if slices.ContainsFunc(kind.options, func(o option) bool { return p.full.nodes.Opens(g.Node, o.sets[0].Each, g.Span) }) {
+			known.gains = append(known.gains, g)
+			known.nodes.Add(g.Node)
+		}
+	}
+	known.read = len(p.gains)
+	return known
+}
+
+// kindGains are those of the gains that matter to a kind.
+type kindGains struct {
+	gains   []timeline.Gain
+	nodes   *timeline.Nodes   // of the gains
+	chances []timeline.Chance // on them, by option
+	read    int               // of all
+}
+
+// holdsOn says whether a contender's own hold lies on any of some nodes.
+func (c *contender) holdsOn(nodes *timeline.Nodes) bool {
+	return c.placed() && slices.ContainsFunc(c.place.Seats, func(s timeline.Seat) bool { return nodes.Has(s.Node) })
+}
+
+// mayHelp says whether any gain has room for a run as long as a contender's
+// before its start, as far as can be told at once.
+func (p *pass) mayHelp(c *contender, known *kindGains) bool {
+	till := c.due()
+	for i := range known.chances {
+		p.full.nodes.Chances(&known.chances[i], &c.key.shape.kind.options[i].sets[0], known.nodes)
+		if !known.chances[i].Shut(c.long, till) {
+			return true
+		}
+	}
+	return false
+}
+
+// helps is when a contender could begin earlier by use of gains; empty: never.
+// own says that its own hold lies on the node of some gain.
+func (p *pass) helps(c *contender, gains []timeline.Gain, own bool) timeline.Span {
+	till := c.due()
+	part := timeline.Span{From: timeline.Never}
+	if own { // there its own hold is out of its way
+		for _, g := range gains {
+			in := timeline.Span{From: p.from, Till: min(g.Till, till)}
+			if c.long != timeline.Forever {
+				in.From = max(in.From, g.From-timeline.Time(c.long)+1)
+			}
+			if in.From < in.Till && slices.ContainsFunc(c.place.Seats, func(s timeline.Seat) bool { return s.Node == g.Node }) {
+				part.From, part.Till = min(part.From, in.From), max(part.Till, in.Till)
+			}
+		}
+	}
+	for i := range c.options {
+		begins := p.full.nodes.BeginsBy(&c.options[i].sets[0], c.long, gains, till)
+		part.From, part.Till = min(part.From, begins.From), max(part.Till, begins.Till)
+	}
+	return part
+}
+
+// regain begins the second way through a round: what has more room than when
+// the last one ended may help somebody.
+func (p *pass) regain(waiting []*contender) {
+	if p.settled != nil {
+		p.gains = append(p.gains, timeline.Gains(p.settled.nodes, p.full.nodes)...)
+		p.freed.add(quota.Gains(p.settled.ledger, p.full.ledger))
+	}
+	for _, c := range waiting {
+		if !c.fresh {
+			c.stuck.read, c.stuck.freed = 0, 0
+			c.stuck.known = c.stuck.known && c.stuck.round == p.filled
+		}
+		c.fresh = false
+	}
+}
+
+// endRound ends a round: what is known of those that are stuck holds for
+// p.full as it is now.
+func (p *pass) endRound(planned []*contender) {
+	p.filled++
+	p.full.held = 0
+	for _, c := range planned {
+		if p.sticks(c) {
+			c.stuck.round = p.filled
+		}
+		if c.placed() && !c.started {
+			p.full.held++
+		}
+	}
+	p.settled, p.left = p.full, p.full
+}
