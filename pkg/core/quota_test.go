@@ -235,6 +235,22 @@ func TestQuotaThatAPlannedStartGivesBackIsUsedAtOnce(t *testing.T) {
 	w.want("next=0", "head~10")
 }
 
+// Who could pay no earlier start is looked at again as soon as quota is freed.
+func TestWhoCouldNotPayStartsWhenQuotaIsFreed(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.nodes(4, 8)
+	w.paying("main", "", gpus(8))
+	w.queue("free", nil)
+	w.submit(job{name: "six", gpu: 6, walltime: 60, runs: 30}, job{name: "other", gpu: 8, walltime: 60, runs: 10, queue: "free", edit: on("n3")})
+	w.until(0)
+	w.submit(job{name: "eight", gpu: 8, walltime: 60, edit: on("n3")})
+	w.until(20)
+	w.want("eight~60") // its node has become free, and is of no use to it
+	w.until(30)
+	w.want("eight=30")
+}
+
 // cohortNames are those that queues and cohorts of a drawn world may lie in.
 var cohortNames = []batch.CohortName{"", "all", "all", "team", "b"}
 

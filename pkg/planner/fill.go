@@ -91,7 +91,7 @@ func (f failures) add(p *pass, c *contender) {
 	kind := c.key.shape.kind
 	known, asked := f[kind]
 	if !asked && c.key.shape.single() && !p.anyRoom(c) {
-		known = append(known, needKey{shape: &shape{options: c.options, pods: 1}, least: 1, last: timeline.Never})
+		known = append(known, needKey{shape: kind.one, least: 1, last: timeline.Never})
 	}
 	f[kind] = append(slices.DeleteFunc(known, c.key.covers), c.key)
 }
@@ -105,13 +105,15 @@ func (n needKey) covers(other needKey) bool {
 
 // anyRoom says whether one pod of a request for like pods fits now.
 func (p *pass) anyRoom(c *contender) bool {
-	return slices.ContainsFunc(c.options, func(o option) bool {
-		one := o.sets[0]
+	for i := range c.options {
+		one := c.options[i].sets[0]
 		one.Pods = 1
-		bill := p.billOf(c.queue, o.flavor, c.workload().PodSets, func(int) int { return 1 })
-		_, ok := p.full.at(demand{Need: timeline.Need{Sets: []timeline.Set{one}, Long: 1}, bill: bill}, p.from)
-		return ok
-	})
+		bill := c.key.shape.kind.one.options[i].bill
+		if p.full.pays(bill, timeline.SpanOf(p.from, 1)) && p.full.nodes.FitsAt(&one, 1, p.from) {
+			return true
+		}
+	}
+	return false
 }
 
 // single says whether a request is for one pod set.
@@ -209,12 +211,12 @@ func (p *pass) advance(c *contender, s seating) bool {
 
 // move moves one contender to an earlier start for the whole of its walltime.
 func (p *pass) move(c *contender, s seating) bool {
-	if s.floors.bar(c) && !p.ownHelps(c) {
-		p.stick(c)
-		return false
-	}
 	in, some := p.opened(c)
 	if !some {
+		return false
+	}
+	if s.floors.bar(c) && !p.ownHelps(c) {
+		p.stick(c)
 		return false
 	}
 	in.From = max(in.From, s.from)

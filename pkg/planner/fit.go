@@ -37,6 +37,7 @@ type shape struct {
 type kind struct {
 	key     shapeKey // empty: of one shape alone
 	options []option
+	one     *shape // a single pod of it; nil: there are several pod sets
 }
 
 // option is a flavor that could take a workload.
@@ -93,7 +94,7 @@ func (p *pass) shape(w *batch.Waiting, q *batch.Queue) *shape {
 	if !ok {
 		s = p.newShape(request{shape: w.Shape, sets: w.Workload.PodSets, queue: q, whole: key.whole})
 		s.pods, s.whole = podsOf(w.Workload.PodSets), key.whole
-		s.kind = p.fleet.kindOf(s, request{sets: w.Workload.PodSets, queue: q, whole: key.whole})
+		s.kind = p.kindOf(s, request{sets: w.Workload.PodSets, queue: q, whole: key.whole})
 		s.number, s.key, s.root = p.fleet.met, key, p.tree.Root(q.Name)
 		p.fleet.met++
 		p.fleet.own()
@@ -121,21 +122,25 @@ func (f *fleet) retain(s *shape) {
 
 // kindOf finds the kind of a shape. Which flavors could do is part of it: a
 // larger gang may not fit everywhere. So is whose quota is asked.
-func (f *fleet) kindOf(s *shape, r request) *kind {
+func (p *pass) kindOf(s *shape, r request) *kind {
 	if len(r.sets) != 1 {
 		return &kind{options: s.options}
 	}
 	one := r.sets[0]
 	one.Count, one.MinCount = 1, 0
-	key := shapeKey{shape: batch.Shape([]batch.PodSet{one}), whole: r.whole, payer: f.payer(r.queue)}
+	key := shapeKey{shape: batch.Shape([]batch.PodSet{one}), whole: r.whole, payer: p.fleet.payer(r.queue)}
 	for _, o := range s.options {
 		key.door += fmt.Sprintf("%q%q ", o.flavor, o.domain)
 	}
-	k, ok := again(f.kinds, f.before.kinds, key)
+	k, ok := again(p.fleet.kinds, p.fleet.before.kinds, key)
 	if !ok {
-		k = &kind{key: key, options: s.options}
-		f.own()
-		f.kinds[key] = k
+		k = &kind{key: key, options: s.options, one: &shape{options: slices.Clone(s.options), pods: 1}}
+		for i := range k.one.options {
+			o := &k.one.options[i]
+			o.bill = p.billOf(r.queue, o.flavor, r.sets, func(int) int { return 1 })
+		}
+		p.fleet.own()
+		p.fleet.kinds[key] = k
 	}
 	return k
 }

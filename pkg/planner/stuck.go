@@ -191,11 +191,15 @@ func (p *pass) gainsOf(c *contender) *kindGains {
 	kind := c.key.shape.kind
 	known, ok := p.gainsOfKind[kind]
 	if !ok {
-		known = &kindGains{nodes: timeline.NewNodes(p.full.nodes.Len()), chances: make([]timeline.Chance, len(kind.options))}
+		known = &kindGains{}
 		p.gainsOfKind[kind] = known
 	}
 	for _, g := range p.gains[known.read:] {
 		if slices.ContainsFunc(kind.options, func(o option) bool { return p.full.nodes.Opens(g.Node, o.sets[0].Each, g.Span) }) {
+			if known.gains == nil { // of most kinds there are none
+				known.nodes = timeline.NewNodes(p.full.nodes.Len())
+				known.chances = make([]timeline.Chance, len(kind.options))
+			}
 			known.gains = append(known.gains, g)
 			known.nodes.Add(g.Node)
 		}

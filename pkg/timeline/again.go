@@ -75,47 +75,24 @@ func (t *Timeline) LookAgain(was Look, changed *Nodes) Look {
 	}
 	s := &was.Need.Sets[0]
 	span := Span{From: was.Start, Till: was.Start.plus(was.Need.Long)}
-	if !t.concerns(s, was, changed) {
+	nodes, concerned := t.among(t.scratch.nodes[:0], was, changed)
+	t.scratch.nodes = nodes
+	if !concerned {
 		return was.seenFrom(t.from)
 	}
-	t.scratch.nodes = t.among(t.scratch.nodes[:0], was, changed)
-	candidates := t.candidates(s, t.scratch.nodes, span)
-	if !was.Found && len(candidates) == 0 {
-		return was.seenFrom(t.from)
-	}
-	seats, picks, ok := choose(0, s, candidates)
+	seats, picks, ok := t.choose(0, s, t.candidates(s, nodes, span))
 	if !was.Found || !ok || !t.noWorse(picks, was) {
 		return t.Look(was.Need, was.Start)
 	}
 	slices.SortFunc(seats, bySetAndNode)
-	place := Place{Span: was.Place.Span, Seats: seats, picks: picks}
-	if place.Equal(was.Place) {
-		place.Seats = was.Place.Seats // the same memory: equal at a glance
+	is := was.seenFrom(t.from)
+	if !(Place{Span: was.Place.Span, Seats: seats}).Equal(was.Place) {
+		is.Place.Seats = slices.Clone(seats) // else the same memory: equal at a glance
 	}
-	was.from, was.Place = t.from, place
-	return was
-}
-
-// concerns says whether any node that has changed is one of those chosen, or
-// has room now. Nodes on which something has ended since the look was taken
-// have changed, so that no other became more or less worth by the time.
-func (t *Timeline) concerns(s *Set, was Look, changed *Nodes) bool {
-	for i := range was.Place.Seats {
-		if changed.has[was.Place.Seats[i].Node] {
-			return true
-		}
+	if !slices.Equal(picks, was.Place.picks) {
+		is.Place.picks = slices.Clone(picks)
 	}
-	q := startsOf{set: s, long: was.Need.Long, in: Span{From: was.Start, Till: was.Start + 1}, width: t.width}
-	opens := t.opensFor(s)
-	for _, node := range changed.list {
-		if !s.usable(node) || (opens != nil && opens.of(node).shut(q.long, q.in.Till)) {
-			continue
-		}
-		if _, ok := t.line(int(node)).first(q); ok {
-			return true
-		}
-	}
-	return false
+	return is
 }
 
 // seenFrom is a look whose answer is the same at a later time.
@@ -176,22 +153,30 @@ func (s *Set) usable(node int32) bool {
 	return ok
 }
 
-// among appends the nodes that a look had chosen, and of those changed the ones
-// that may have room.
-func (t *Timeline) among(out []int32, was Look, changed *Nodes) []int32 {
+// among appends the nodes that matter to a look: those that it had chosen, and
+// of those changed the ones that have room now. false: none of either has
+// changed. Nodes on which something has ended since the look was taken have, so
+// that no other became more or less worth by the time.
+func (t *Timeline) among(out []int32, was Look, changed *Nodes) (nodes []int32, concerned bool) {
 	s := &was.Need.Sets[0]
+	q := startsOf{set: s, long: was.Need.Long, in: Span{From: was.Start, Till: was.Start + 1}, width: t.width}
+	opens := t.opensFor(s)
+	for _, node := range changed.list {
+		if !s.usable(node) || (opens != nil && opens.of(node).shut(q.long, q.in.Till)) {
+			continue
+		}
+		if _, ok := t.line(int(node)).first(q); ok {
+			out, concerned = append(out, node), true
+		}
+	}
 	for i := range was.Place.Seats {
-		if node := was.Place.Seats[i].Node; !changed.has[node] {
+		if node := was.Place.Seats[i].Node; changed.has[node] {
+			concerned = true
+		} else {
 			out = append(out, int32(node))
 		}
 	}
-	opens := t.opensFor(s)
-	for _, node := range changed.list {
-		if s.usable(node) && (opens == nil || !opens.of(node).shut(was.Need.Long, was.Start+1)) {
-			out = append(out, node)
-		}
-	}
-	return out
+	return out, concerned
 }
 
 // Differ is the nodes on which two timelines are not the same from the begin

@@ -58,6 +58,8 @@ func (q *changeQueue) drop() {
 type scratch struct {
 	changes    []change
 	candidates []candidate
+	seats      []Seat
+	picks      []pick
 	nodes      []int32
 	open       []int32
 	free       batch.Vector
@@ -112,6 +114,13 @@ func (t *Timeline) Earliest(need Need, from, till Time) (Place, bool) {
 		at = next
 	}
 	return Place{}, false
+}
+
+// FitsAt says whether a set, others aside, finds room at a time and for a length
+// from then on.
+func (t *Timeline) FitsAt(s *Set, long Long, at Time) bool {
+	_, ok := t.earliestSet(s, long, Span{From: at, Till: at + 1})
+	return ok
 }
 
 // The first window in which a start is looked for, and how much larger than

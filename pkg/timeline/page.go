@@ -39,7 +39,7 @@ func (t *Timeline) own(node int) *line {
 
 // splitsSoon is for how many more steps a line has memory when it is copied to
 // be written: what is held there begins one, and ends another.
-const splitsSoon = 2
+const splitsSoon = 6
 
 // replace is the line of a node, to be replaced as a whole.
 func (t *Timeline) replace(node int) *line {

@@ -39,7 +39,7 @@ func (t *Timeline) At(need Need, at Time) (Place, bool) {
 		}
 		place.Seats = append(place.Seats, seats...)
 		if len(order) == 1 {
-			place.picks = picks
+			place.picks = slices.Clone(picks)
 		}
 		if done+1 < len(order) {
 			for _, s := range seats {
@@ -90,16 +90,17 @@ func (t *Timeline) scarceFirst(need Need, span Span) []int {
 	return order
 }
 
-// seat places one set.
+// seat places one set. What it returns is t's own memory until it is asked again.
 func (t *Timeline) seat(set int, s *Set, span Span) ([]Seat, []pick, bool) {
 	if s.Pods == 0 {
 		return nil, nil, true
 	}
-	return choose(set, s, t.candidates(s, s.Nodes, span))
+	return t.choose(set, s, t.candidates(s, s.Nodes, span))
 }
 
-// choose takes nodes for a set out of the candidates, in their order.
-func choose(set int, s *Set, candidates []candidate) ([]Seat, []pick, bool) {
+// choose takes nodes for a set out of the candidates, in their order. What it
+// returns is t's own memory until it is asked again.
+func (t *Timeline) choose(set int, s *Set, candidates []candidate) ([]Seat, []pick, bool) {
 	room := 0
 	for _, c := range candidates {
 		room += c.take
@@ -107,8 +108,7 @@ func choose(set int, s *Set, candidates []candidate) ([]Seat, []pick, bool) {
 	if room < s.Pods {
 		return nil, nil, false
 	}
-	var seats []Seat
-	var picks []pick
+	seats, picks := t.scratch.seats[:0], t.scratch.picks[:0]
 	sorted := false
 	for left := s.Pods; left > 0; {
 		best := fullest(candidates, left)
@@ -131,6 +131,7 @@ func choose(set int, s *Set, candidates []candidate) ([]Seat, []pick, bool) {
 			candidates = slices.Delete(candidates, best, best+1)
 		}
 	}
+	t.scratch.seats, t.scratch.picks = seats, picks
 	return seats, picks, true
 }
 
