@@ -122,6 +122,7 @@ type pass struct {
 	settled    *board           // p.full when the last of them ended
 	gains      []timeline.Gain  // of the nodes, since then
 	freed      reliefs          // of the quotas, since then
+	elsewhere  []timeline.Gain  // memory that is used again; see helps
 
 	free        map[nodesKey]batch.Vector // of nodes, beside what runs
 	quotaTerms  map[batch.QueueName]uint64

@@ -235,20 +235,21 @@ func (p *pass) mayHelp(c *contender, known *kindGains) bool {
 }
 
 // helps is when a contender could begin earlier by use of gains; empty: never.
-// own says that its own hold lies on the node of some gain.
+// own says that its own hold lies on the node of some gain: there it is out of
+// its way, and it may begin whenever it uses the gain.
 func (p *pass) helps(c *contender, gains []timeline.Gain, own bool) timeline.Span {
 	till := c.due()
 	part := timeline.Span{From: timeline.Never}
-	if own { // there its own hold is out of its way
+	if own {
+		elsewhere := p.elsewhere[:0]
 		for _, g := range gains {
-			in := timeline.Span{From: p.from, Till: min(g.Till, till)}
-			if c.long != timeline.Forever {
-				in.From = max(in.From, g.From-timeline.Time(c.long)+1)
-			}
-			if in.From < in.Till && slices.ContainsFunc(c.place.Seats, func(s timeline.Seat) bool { return s.Node == g.Node }) {
+			if !slices.ContainsFunc(c.place.Seats, func(s timeline.Seat) bool { return s.Node == g.Node }) {
+				elsewhere = append(elsewhere, g)
+			} else if in := g.Uses(c.long, timeline.Span{From: p.from, Till: till}); in.From < in.Till {
 				part.From, part.Till = min(part.From, in.From), max(part.Till, in.Till)
 			}
 		}
+		gains, p.elsewhere = elsewhere, elsewhere
 	}
 	for i := range c.options {
 		begins := p.full.nodes.BeginsBy(&c.options[i].sets[0], c.long, gains, till)

@@ -208,6 +208,16 @@ type Gain struct {
 	Node int
 }
 
+// Uses is the part of a span in which a run of a length may begin that uses the
+// gain.
+func (g *Gain) Uses(long Long, in Span) Span {
+	in.Till = min(in.Till, g.Till)
+	if long != Forever {
+		in.From = max(in.From, g.From-Time(long)+1)
+	}
+	return in
+}
+
 // Gains are where a timeline has more free, of any resource, than another had.
 func Gains(was, is *Timeline) []Gain {
 	var gains []Gain
@@ -273,10 +283,7 @@ func (t *Timeline) BeginsBy(s *Set, long Long, gains []Gain, till Time) Span {
 	opens := t.opensFor(s)
 	for i := range gains {
 		g := &gains[i]
-		in := Span{From: t.from, Till: min(g.Till, till)}
-		if long != Forever {
-			in.From = max(in.From, g.From-Time(long)+1)
-		}
+		in := g.Uses(long, Span{From: t.from, Till: till})
 		if in.From >= in.Till || (opens != nil && opens.of(int32(g.Node)).shut(long, in.Till)) || !s.usable(int32(g.Node)) {
 			continue
 		}

@@ -87,3 +87,28 @@ func TestGainsAreWhatTheTwinSees(t *testing.T) {
 		}
 	})
 }
+
+// Whoever is sure to have room on the node of a gain begins by it whenever his
+// run uses it: what a search of the node would find lies in that span.
+func TestARunThatBeginsByAGainUsesIt(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		line := timeline.New([]batch.Vector{vectors(t, "capacity", 6)}, 0)
+		spent(t, line, 1)
+		set, long := sets(t, 1), longs(t)
+		till := timeline.Time(rapid.IntRange(0, 30).Draw(t, "till"))
+		from := timeline.Time(rapid.IntRange(0, 20).Draw(t, "from"))
+		gain := timeline.Gain{Span: timeline.SpanOf(from, longs(t))}
+		uses := gain.Uses(long, timeline.Span{Till: till})
+		for at := timeline.Time(0); at < till; at++ {
+			want := at < gain.Till && timeline.SpanOf(at, long).Till > gain.From
+			if got := uses.From <= at && at < uses.Till; got != want {
+				t.Fatalf("a run of %d from %d on uses %v: want %t, got %t", long, at, gain.Span, want, got)
+			}
+		}
+		begins := line.BeginsBy(&set, long, []timeline.Gain{gain}, till)
+		if begins.From < begins.Till && (begins.From < uses.From || begins.Till > uses.Till) {
+			t.Fatalf("begins in %v, which is not in %v", begins, uses)
+		}
+	})
+}
