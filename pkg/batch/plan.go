@@ -122,7 +122,7 @@ type (
 	// is its planned start.
 	HoldDecision struct {
 		ID         WorkloadID
-		Allocation Allocation
+		Allocation *Allocation
 	}
 	// ReadyDecision records whether a run has as many pods ready as it needs,
 	// and what keeps those that are not on a node from it, as far as is known.

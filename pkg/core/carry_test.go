@@ -50,3 +50,18 @@ func TestHoldsOfThePlanBeforeAreNotTakenForThoseOfThisOne(t *testing.T) {
 	w.until(30)
 	w.want("second=18")
 }
+
+// A planned start that stays where it was is handed on as the one that it was:
+// of a thousand that wait nothing has to be copied or compared.
+func TestAPlannedStartThatStaysIsTheSameOne(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.nodes(1, 8)
+	w.submit(job{name: "runs", gpu: 8, walltime: 10}, job{name: "waits", gpu: 8, walltime: 10})
+	w.until(0)
+	held := w.core.Snapshot().Waiting[0].Held
+	holds := w.core.Plan(w.now).Holds
+	if len(holds) != 1 || held == nil || holds[0].Allocation != held {
+		t.Errorf("held %+v before, and %+v now", held, holds)
+	}
+}

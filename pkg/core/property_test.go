@@ -227,7 +227,7 @@ func grants(w *world, plan batch.Plan) map[batch.NodeName][]busy {
 		add(d.ID, d.Allocation)
 	}
 	for _, d := range plan.Holds {
-		add(d.ID, d.Allocation)
+		add(d.ID, *d.Allocation)
 	}
 	return all
 }

@@ -241,7 +241,7 @@ func grantedTakes(w *world, plan batch.Plan) (all []take) {
 		grant(d.ID, &d.Allocation, d.Allocation.Start, d.Allocation.Deadline)
 	}
 	for _, d := range plan.Holds {
-		grant(d.ID, &d.Allocation, d.Allocation.Start, d.Allocation.Deadline)
+		grant(d.ID, d.Allocation, d.Allocation.Start, d.Allocation.Deadline)
 	}
 	return all
 }

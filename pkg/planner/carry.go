@@ -119,7 +119,7 @@ func (p *pass) lastOf(c *contender) *contender {
 
 // same says whether two contenders are the same record, in two plans.
 func (c *contender) same(other *contender) bool {
-	return c.workload().ID == other.workload().ID && c.queue.Name == other.queue.Name
+	return (c.waiting == other.waiting || c.workload().ID == other.workload().ID) && c.queue.Name == other.queue.Name
 }
 
 // leave makes the carry for the next plan.

@@ -69,6 +69,7 @@ type pass struct {
 	order     []*contender
 	reached   int                       // how many of the order are this plan's own; see reach
 	slab      []single                  // for those to come
+	wanted    int                       // so many of them come at once
 	classes   []class                   // of those of the order that are beyond reach
 	touched   map[int]bool              // those of them that are this plan's own
 	enrolled  []bool                    // whose shapes are in the roll, by their number
@@ -219,7 +220,7 @@ func (p *pass) window() time.Duration {
 }
 
 func (p *pass) start(c *contender) {
-	a := p.allocation(c)
+	a := *p.allocation(c)
 	a.Planned = c.workload().Promise
 	p.plan.Start = append(p.plan.Start, batch.StartDecision{
 		ID: c.workload().ID, Run: c.workload().Restarts, Allocation: a, Walltime: c.workload().Walltime, Loose: c.looseIn(a.Flavor),
@@ -247,14 +248,15 @@ func (p *pass) wait(w *batch.Waiting, v batch.Verdict) {
 	p.plan.Wait = append(p.plan.Wait, batch.WaitDecision{ID: w.Workload.ID, Verdict: v})
 }
 
-// allocation is what a contender holds from its start on.
-func (p *pass) allocation(c *contender) batch.Allocation {
+// allocation is what a contender holds from its start on. Of one that stays
+// where it was it is the same one, so that this is seen at a glance.
+func (p *pass) allocation(c *contender) *batch.Allocation {
 	if held := c.waiting.Held; held != nil && p.holdsStill(c, held) {
-		return *held
+		return held
 	}
 	a := p.allocationAt(c, c.option, c.place.Place)
 	a.Via = c.via
-	return a
+	return &a
 }
 
 // holdsStill says whether an allocation is that of the contender's place.

@@ -293,15 +293,15 @@ type single struct {
 	records [1]*contender
 }
 
-// slabSize is how many of them are made at once.
-const slabSize = 128
+// slabMax is how many of them are made at once at most.
+const slabMax = 128
 
 // mine is a contender that is this plan's own, with what is known of it.
 func (p *pass) mine(index int) *contender {
 	c := p.order[index]
 	if c.frozen {
 		if len(p.slab) == 0 {
-			p.slab = make([]single, slabSize)
+			p.slab = make([]single, max(1, min(p.wanted, slabMax)))
 		}
 		own := &p.slab[0]
 		p.slab = p.slab[1:]
@@ -330,10 +330,13 @@ func (p *pass) mine(index int) *contender {
 // reach makes the first of the order this plan's own. Those beyond wait without
 // a planned start, and are looked at only to see whether they fit now.
 func (p *pass) reach(number int) {
-	for p.reached < min(number, len(p.order)) {
+	number = min(number, len(p.order))
+	for p.reached < number {
+		p.wanted = number - p.reached
 		p.reached++
 		p.mine(p.reached - 1)
 	}
+	p.wanted = 0
 }
 
 // owned are the indexes of this plan's own: no others have a place.

@@ -15,6 +15,7 @@ func (p *pass) stay() (planned []*contender, stayed bool) {
 	p.full = b.clone()
 	p.forgetGains()
 	p.unseat()
+	planned = make([]*contender, 0, p.reached)
 	held, allowance, floors := 0, p.allowance(), floors{}
 	for i, c := range p.order {
 		if i == p.reached {

@@ -172,9 +172,8 @@ func (s *State) keepHolds(holds []batch.HoldDecision) {
 		if r == nil || r.workload == nil || r.workload.Allocation != nil || r.workload.Finished != nil {
 			continue
 		}
-		if r.held == nil || !r.held.Same(&d.Allocation) {
-			held := d.Allocation // alone: the others go with the plan
-			r.held = &held
+		if r.held != d.Allocation && (r.held == nil || !r.held.Same(d.Allocation)) {
+			r.held = d.Allocation
 			s.touch(r)
 		}
 		r.heldBy = s.issued

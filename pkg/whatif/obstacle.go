@@ -50,7 +50,7 @@ func (w *World) before(plan batch.Plan, place *batch.Allocation, id batch.Worklo
 	snapshot := w.core.Snapshot()
 	o.sitting(snapshot)
 	for i := range plan.Holds {
-		o.coming(Planned, plan.Holds[i].ID, &plan.Holds[i].Allocation)
+		o.coming(Planned, plan.Holds[i].ID, plan.Holds[i].Allocation)
 	}
 	for _, waiting := range snapshot.Waiting {
 		if n := waiting.Workload.Nomination; n != nil {

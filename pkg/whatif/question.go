@@ -102,7 +102,7 @@ func outcomeOf(plan batch.Plan, id batch.WorkloadID) outcome {
 	}
 	for i := range plan.Holds {
 		if plan.Holds[i].ID == id {
-			out.hold = &plan.Holds[i].Allocation
+			out.hold = plan.Holds[i].Allocation
 		}
 	}
 	for i := range plan.Nominate {
