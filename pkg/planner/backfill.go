@@ -151,6 +151,7 @@ func (p *pass) round() (started, changed bool) {
 		p.regain(planned)
 		changed = p.growNominated(planned, nil)
 		p.fill(planned)
+		changed = p.preferListed(planned) || changed
 		p.searched = p.full.clone()
 		p.exchange(planned)
 		p.growAll(planned)

@@ -100,7 +100,7 @@ func TestARunThatBeginsByAGainUsesIt(t *testing.T) {
 		from := timeline.Time(rapid.IntRange(0, 20).Draw(t, "from"))
 		gain := timeline.Gain{Span: timeline.SpanOf(from, longs(t))}
 		uses := gain.Uses(long, timeline.Span{Till: till})
-		for at := timeline.Time(0); at < till; at++ {
+		for at := range till {
 			want := at < gain.Till && timeline.SpanOf(at, long).Till > gain.From
 			if got := uses.From <= at && at < uses.Till; got != want {
 				t.Fatalf("a run of %d from %d on uses %v: want %t, got %t", long, at, gain.Span, want, got)

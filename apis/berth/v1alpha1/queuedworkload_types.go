@@ -366,6 +366,7 @@ type Allocation struct {
 	// it as it was; "": none was declared. Where the spec has another one, it was
 	// edited and is still to be answered. Absent: not known, taken as answered.
 	// +optional
+	// +kubebuilder:validation:MaxLength=64
 	Walltime *WorkloadWalltime `json:"walltime,omitempty"`
 
 	// plannedStartTime is the last planned start before this one, kept so that
