@@ -58,7 +58,7 @@ func (t *Timeline) InTheEnd(node int) (free batch.Vector, since Time) {
 // from which on nothing changes.
 func (t *Timeline) AllOrNone(node, resource int) bool {
 	l := t.line(node)
-	for i := range len(l.at) - 1 {
+	for i := l.step(t.from); i < len(l.at)-1; i++ {
 		if l.vector(i, t.width)[resource] != 0 {
 			return false
 		}
