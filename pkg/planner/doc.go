@@ -13,6 +13,7 @@
 //	domain.go     nodes under one domain of a topology
 //	claim.go      a start to find, in one queue or several; who may be planned
 //	backfill.go   planned starts, round by round until nothing moves
+//	seat.go       the first way through a round; listed.go: which of several queues
 //	rows.go       like nodes of one slot taken together; naming.go: told apart again
 //	ahead.go      room that has appeared goes to those ahead of newcomers first
 //	stay.go       who stays where he is, as long as nothing has become free
@@ -22,6 +23,7 @@
 //	exchange.go   members of an array change places, so that they start in order
 //	elastic.go    the most pods of what starts
 //	preempt.go    places that others must give up; the plan is made again with them
+//	hunt.go       whose place may be taken, in order; deal.go: whose is, and for which
 //	scene.go      what is free when victims are gone; search.go: the cheapest of them
 //	market.go     nodes that victims make room on, the cheapest first; ascending.go: victims
 //	right.go      who may take whose place; victims.go: what that costs

@@ -1,0 +1,236 @@
+package planner
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/berth-dev/berth/pkg/batch"
+	"github.com/berth-dev/berth/pkg/quota"
+	"github.com/berth-dev/berth/pkg/timeline"
+)
+
+// try finds a place for one contender, if it may take that of others, would
+// start sooner by it, and there is one.
+func (h *hunt) try(index int, c *contender) {
+	s := h.scene(c)
+	if !s.safe.IsZero() {
+		h.p.wake(s.safe)
+	}
+	if len(s.victims) == 0 {
+		return
+	}
+	for option := 0; option < len(c.options); {
+		end := endOfGroup(c.options, option)
+		var best *deal
+		for ; option < end; option++ {
+			if d := h.weigh(index, c, option, s); d != nil && (best == nil || d.compare(best) < 0) {
+				best = d
+			}
+		}
+		if best != nil {
+			h.close(index, best)
+			return
+		}
+	}
+}
+
+// weigh finds the cheapest victims for an option of a contender; nil: none do.
+func (h *hunt) weigh(index int, c *contender, option int, s *scene) *deal {
+	if !s.couldDo(c, option) {
+		return nil
+	}
+	if s.catchUp(index); !s.couldDo(c, option) {
+		return nil
+	}
+	some, known := s.open(c, option)
+	if known.has(c, option) || len(some) == 0 {
+		return nil
+	}
+	d, found := h.find(c, option, s.with(some))
+	switch found {
+	case noRoom:
+		known.add(c, option)
+	case noUse, someDo:
+	}
+	return d
+}
+
+// deal is a place, and who gives it up.
+type deal struct {
+	option  int
+	place   stay
+	victims []*victim
+	bill    *bill
+}
+
+// compare orders deals: the lowest highest standing of a victim, then the price.
+func (d *deal) compare(other *deal) int {
+	if len(d.victims) == 0 || len(other.victims) == 0 {
+		return cmp.Compare(len(d.victims), len(other.victims))
+	}
+	return cmp.Or(d.highest().compare(other.highest()), d.bill.compare(other.bill))
+}
+
+func (d *deal) highest() standing {
+	return slices.MaxFunc(d.victims, func(a, b *victim) int { return a.standing.compare(b.standing) }).standing
+}
+
+// close makes a deal with a contender.
+func (h *hunt) close(index int, d *deal) {
+	c := h.p.order[index]
+	if len(d.victims) == 0 {
+		h.settled[c.claim], h.places[c.claim] = true, d.place
+		if at, held := slices.BinarySearch(h.held, index); !held {
+			h.held = slices.Insert(h.held, at, index)
+		}
+		return
+	}
+	h.commit(c, d.option, d.place, d.victims)
+}
+
+// finding is what came of a search.
+type finding int
+
+const (
+	noRoom finding = iota // not even if all go that may
+	noUse                 // but it would not help
+	someDo
+)
+
+// find finds the cheapest victims for an option of a contender. Where it is of no
+// use that some do not start, they do, and it is for those that run to go: so
+// the next plan would find it.
+func (h *hunt) find(c *contender, option int, s *scene) (*deal, finding) {
+	d, found := h.findAmong(c, option, s)
+	if found != noUse || h.prey != preyAll {
+		return d, found
+	}
+	runs := slices.DeleteFunc(slices.Clone(s.victims), func(v *victim) bool { return v.start != nil })
+	if len(runs) == 0 || len(runs) == len(s.victims) {
+		return nil, noUse
+	}
+	if d, found = h.findAmong(c, option, s.with(runs)); found == noRoom {
+		return nil, noUse // there is, with all of them
+	}
+	return d, found
+}
+
+// findAmong is find, with these victims as they are.
+func (h *hunt) findAmong(c *contender, option int, s *scene) (*deal, finding) {
+	p := h.p
+	d := s.demand(c, option)
+	if !s.has(d) {
+		return nil, noRoom
+	}
+	search, victims := h.cheapest(s, d)
+	if !h.lawful(c, option, victims) {
+		if s = s.with(h.within(c, option, s.victims)); !s.has(d) {
+			return nil, noUse
+		}
+		if search, victims = h.cheapest(s, d); !h.lawful(c, option, victims) {
+			return nil, noUse
+		}
+	}
+	place, ok := search.board.at(d, p.from)
+	if !ok {
+		return nil, noUse // gangs of several pod sets may by chance fit no more
+	}
+	found := &deal{option: option, place: place, victims: victims, bill: search.bill()}
+	if len(victims) == 0 {
+		return found, someDo
+	}
+	start := p.emptyAt(search.board, place)
+	for _, v := range victims {
+		start = max(start, p.from+timeline.Time(v.grace))
+	}
+	found.place.Span = timeline.SpanOf(start, c.long)
+	if start >= c.planned() || found.place.Till > c.key.last && c.key.last != timeline.Never {
+		return nil, noUse
+	}
+	if start > p.from && h.prey != preyNamed && !slices.ContainsFunc(victims, func(v *victim) bool { return v.start == nil }) {
+		return nil, noUse // who stays out makes room now, and not later
+	}
+	return found, someDo
+}
+
+// planned is when a contender starts as things are; Never: nobody knows.
+func (c *contender) planned() timeline.Time {
+	if c.at == nil {
+		return timeline.Never
+	}
+	return c.start()
+}
+
+// emptyAt is when a stay is free of those that give way already.
+func (p *pass) emptyAt(b *board, s stay) timeline.Time {
+	at := p.from
+	seen := map[int]bool{}
+	var charged []timeline.Seat
+	for _, seat := range s.Seats {
+		if seen[seat.Node] {
+			continue
+		}
+		seen[seat.Node] = true
+		for _, g := range p.gifts(seat.Node) {
+			at = max(at, g.till)
+			charged = append(charged, timeline.Seat{Node: seat.Node, Each: g.takes})
+			b.nodes.Charge(seat.Node, g.takes, timeline.Span{From: p.from, Till: g.till})
+		}
+	}
+	var paid []quota.Charge
+	if last := p.refunds().last(s.bill); last > 0 {
+		at = max(at, last)
+		for _, g := range p.refunds().all {
+			if p.tree.Meets(g.Bill, s.bill) {
+				paid = append(paid, g)
+			}
+		}
+	}
+	if len(charged)+len(paid) == 0 {
+		return at
+	}
+	b.settle(paid, p.from, false)
+	if b.fits(s) {
+		return p.from // beside them
+	}
+	return at
+}
+
+// commit evicts the victims and keeps their place for the contender.
+func (h *hunt) commit(c *contender, option int, place stay, victims []*victim) {
+	p := h.p
+	n := &batch.Nomination{Cause: batch.CauseReclaimed, Since: p.now}
+	for _, v := range victims {
+		cause := p.rightOf(c, v).causeOf()
+		if cause == batch.CausePreempted {
+			n.Cause = cause
+		}
+		if v.start != nil {
+			h.stayOut[v.Workload.ID] = c.workload()
+		} else {
+			h.taken[v.Workload.ID] = p.pushOut(v.Started, c.workload(), cause)
+			n.Victims = append(n.Victims, v.Workload.ID)
+		}
+		for _, held := range v.holds {
+			h.touched.Add(held.node)
+		}
+		if h.usage != nil {
+			removePaid(h.usage, v)
+		}
+	}
+	if h.usage != nil {
+		h.usage.Add(place.bill)
+	}
+	n.Allocation = p.allocationAt(c, option, place.Place)
+	n.Allocation.Via = batch.ViaPreemption
+	h.named[c.workload().ID] = n
+	h.settled[c.claim] = true
+	h.gone, h.kept = append(h.gone, victims...), append(h.kept, place)
+	for _, s := range h.scenes { //order:any each by itself
+		s.giveUp(victims, place)
+	}
+	for _, v := range victims {
+		i, _ := slices.BinarySearchFunc(h.victims, v, func(a, b *victim) int { return cmp.Compare(a.rank, b.rank) })
+		h.victims = slices.Delete(h.victims, i, i+1)
+	}
+}

@@ -1,0 +1,221 @@
+package planner
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/berth-dev/berth/pkg/batch"
+	"github.com/berth-dev/berth/pkg/quota"
+	"github.com/berth-dev/berth/pkg/timeline"
+)
+
+// hunt is the search for places that others must give up, of all in one pass.
+type hunt struct {
+	p          *pass
+	prey       prey
+	victims    []*victim // whose place may be taken, by somebody
+	spared     []spared  // whose place may be taken later
+	priorities []int32   // of the victims, ascending
+	scenes     map[sceneKey]*scene
+	byTier     map[*batch.Queue]*scene // of those queues that may take what their tier lets them, and no more
+	held       []int                   // of the order: those who may have a place
+	touched    *timeline.Nodes         // nodes that are given up anyhow
+	paid       map[batch.WorkloadID][]quota.Charge
+	usage      *quota.Usage // when those are gone that give way; nil: nobody has a quota
+	begun      bool         // what starts in this plan is taken as running, and may stay out
+	marks      []mark       // by node, of the last search that has come there
+
+	taken   map[batch.WorkloadID]batch.Eviction
+	named   map[batch.WorkloadID]*batch.Nomination
+	gone    []*victim                            // those that were found
+	kept    []stay                               // for whom they go
+	stayOut map[batch.WorkloadID]*batch.Workload // those of them that do not run yet: for whom
+	settled map[*claim]bool                      // got a place, or need none that others give up
+	places  map[*claim]stay                      // where those are then
+}
+
+// spared is a run that is safe until a time.
+type spared struct {
+	*victim
+	till time.Time
+}
+
+// prey says whose place is to be taken.
+type prey int
+
+const (
+	preyNamed  prey = iota // what this plan has made a place for, with what would start
+	preyRuns               // what runs
+	preyStarts             // what would start
+	preyAll                // both
+)
+
+// newHunt looks whether there is anybody to take, nil if not.
+func (p *pass) newHunt(of prey) *hunt {
+	h := &hunt{
+		p: p, prey: of, begun: of != preyRuns, stayOut: map[batch.WorkloadID]*batch.Workload{}, scenes: map[sceneKey]*scene{}, byTier: map[*batch.Queue]*scene{}, taken: map[batch.WorkloadID]batch.Eviction{},
+		named: map[batch.WorkloadID]*batch.Nomination{}, settled: map[*claim]bool{}, places: map[*claim]stay{},
+		marks: make([]mark, len(p.Nodes)),
+	}
+	h.held = p.owned()
+	if of == preyRuns || of == preyAll {
+		h.findRuns()
+	}
+	h.findStarts()
+	if len(h.victims)+len(h.spared) == 0 {
+		return nil
+	}
+	h.rank()
+	slices.Sort(h.priorities)
+	h.priorities = slices.Compact(h.priorities)
+	h.touched = timeline.NewNodes(len(p.Nodes))
+	for node, view := range p.Nodes {
+		if slices.ContainsFunc(view.Charges, func(c batch.Charge) bool { return p.givesWay(&c) }) {
+			h.touched.Add(node)
+		}
+	}
+	h.readUses()
+	return h
+}
+
+// findRuns finds the victims among what runs.
+func (h *hunt) findRuns() {
+	for _, s := range h.p.Started {
+		v, free := h.p.newVictim(s)
+		switch {
+		case v == nil:
+		case free.After(h.p.now):
+			h.spare(v, free)
+		default:
+			h.add(v)
+		}
+	}
+}
+
+// findStarts finds the victims among what would start in this plan, if it is to
+// be taken too.
+func (h *hunt) findStarts() {
+	p := h.p
+	for _, i := range h.held {
+		c := p.order[i]
+		if !c.placed() || !c.queue.Preemption.LetsGo() {
+			continue
+		}
+		if _, fresh := p.named[c.workload().ID]; h.prey == preyNamed && fresh && c.nomination != nil {
+			h.add(p.unborn(c))
+		}
+		if !c.starts(p) {
+			continue
+		}
+		if h.prey != preyRuns && c.nomination == nil && c.best() == c && (h.prey != preyNamed || p.firm[c.workload().ID] == nil) {
+			h.add(p.unborn(c))
+		}
+		if till := p.freeAfterStart(p.now, c.queue, time.Time{}); !till.IsZero() {
+			h.spare(&victim{queue: c.queue, standing: c.standing()}, till)
+		}
+	}
+}
+
+func (h *hunt) add(v *victim) {
+	h.victims = append(h.victims, v)
+	h.priorities = append(h.priorities, v.priority)
+}
+
+// rank puts the victims in the order of their prices; of equals the youngest
+// comes first, then the name.
+func (h *hunt) rank() {
+	slices.SortFunc(h.victims, func(a, b *victim) int {
+		return cmp.Or(cmp.Compare(a.price, b.price), b.since.Compare(a.since), compareIDs(a, b))
+	})
+	for i, v := range h.victims {
+		v.rank = i
+	}
+}
+
+// spare notes that a run is safe until a time.
+func (h *hunt) spare(v *victim, till time.Time) {
+	h.spared = append(h.spared, spared{victim: v, till: till})
+	h.priorities = append(h.priorities, v.priority)
+}
+
+// readUses looks up what is taken of quotas, and by whom.
+func (h *hunt) readUses() {
+	p := h.p
+	if p.tree == nil {
+		return
+	}
+	h.paid, h.usage = map[batch.WorkloadID][]quota.Charge{}, p.tree.Usage()
+	for i := range p.Uses {
+		u := &p.Uses[i]
+		bill := p.tree.Bill(u.Queue, u.Flavor, u.Requests)
+		if bill.Free() || !p.sits(&u.Charge) {
+			continue
+		}
+		h.paid[u.By] = append(h.paid[u.By], quota.Charge{Bill: bill, Till: quota.Time(p.endOf(&u.Charge))})
+		if !p.givesWay(&u.Charge) {
+			h.usage.Add(bill)
+		}
+	}
+	// What starts in this plan counts as running: the next one would find it so.
+	for _, i := range h.held {
+		c := p.order[i]
+		if c.placed() && (c.nomination != nil || c.starts(p)) {
+			h.usage.Add(c.place.bill)
+		}
+	}
+}
+
+// nominees are those that a place is kept for, or that start in one.
+func (h *hunt) nominees() (all []*contender) {
+	for _, i := range h.held {
+		if c := h.p.order[i]; c.nomination != nil && c.placed() {
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// counts says whether a contender starts in this plan and counts as running.
+func (h *hunt) counts(c *contender) bool {
+	return c.nomination == nil && c.placed() && c.starts(h.p) && (h.begun || h.p.firm[c.workload().ID] != nil)
+}
+
+// goOver goes through those that wait, in order.
+func (h *hunt) goOver() {
+	p := h.p
+	blocked := map[batch.QueueName]bool{}
+	for i, c := range p.order {
+		if h.passesOver(i) {
+			continue
+		}
+		if c.started || h.settled[c.claim] || blocked[c.queue.Name] {
+			continue
+		}
+		if !c.key.shape.absent && h.mayTake(c) && !p.justReleased(c.workload()) {
+			h.try(i, c)
+		}
+		if p.Policy.Backfill == batch.BackfillStrict {
+			blocked[c.queue.Name] = true
+		}
+	}
+}
+
+// passesOver says whether a record beyond reach needs no look: it may take
+// nobody's place, or it is known that nothing does for one of its kind.
+func (h *hunt) passesOver(index int) bool {
+	p := h.p
+	if index < p.reached || index >= len(p.classes) || p.Policy.Backfill == batch.BackfillStrict {
+		return false
+	}
+	is := &p.classes[index]
+	s := h.byTier[is.queue]
+	return s != nil && (len(s.victims) == 0 || s.barren.coverClass(is)) && !p.touched[index]
+}
+
+// mayTake says whether a contender may take a place: who is barred may still
+// have that of one that does not run yet.
+func (h *hunt) mayTake(c *contender) bool {
+	by := h.p.barred[c.workload().ID]
+	return len(by) == 0 || len(by) == 1 && h.prey == preyStarts
+}
