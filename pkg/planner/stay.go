@@ -82,9 +82,10 @@ func (p *pass) anyNewAhead() bool {
 }
 
 // staysAt says whether a contender may stay where the last round, or the last
-// plan, has left it.
+// plan, has left it. Whether it may still be planned in that queue is seen when
+// the turn of that record comes.
 func (p *pass) staysAt(c *contender) bool {
-	return c.kept != nil && c.kept.record.plannable() && c.kept.place.From == max(c.promise, p.from)
+	return c.kept != nil && c.kept.place.From == max(c.promise, p.from)
 }
 
 // boardOfStaying is what runs with all promised starts where they were; nil:
