@@ -59,10 +59,11 @@ func (p *pass) rounds() {
 // greedy starts whatever fits now of the contenders that it is open to, in
 // order, beside what is on p.full.
 func (p *pass) greedy(open func(*contender) bool) (started bool) {
-	failed := failures{}
+	failed, grows := failures{}, p.growsNominated()
 	for i, c := range p.order {
-		if c.nomination != nil && p.growsNominated() == c {
+		if c == grows {
 			p.growNominee(c, nil)
+			grows = p.growsNominated()
 		}
 		if i >= p.reached && i < len(p.classes) && failed.coverClass(&p.classes[i]) {
 			continue
