@@ -23,6 +23,7 @@ type hunt struct {
 	touched    *timeline.Nodes         // nodes that are given up anyhow
 	paid       map[batch.WorkloadID][]quota.Charge
 	usage      *quota.Usage // when those are gone that give way; nil: nobody has a quota
+	upto       int          // of those who may have a place: what those before start with is in the usage
 	begun      bool         // what starts in this plan is taken as running, and may stay out
 	marks      []mark       // by node, of the last search that has come there
 
@@ -157,10 +158,20 @@ func (h *hunt) readUses() {
 			h.usage.Add(bill)
 		}
 	}
-	// What starts in this plan counts as running: the next one would find it so.
 	for _, i := range h.held {
-		c := p.order[i]
-		if c.placed() && (c.nomination != nil || c.starts(p)) {
+		if c := p.order[i]; c.placed() && (c.nomination != nil || h.counts(c)) {
+			h.usage.Add(c.place.bill)
+		}
+	}
+}
+
+// catchUp has those pay that start in this plan and are ranked before an index.
+// Who comes after it may yet be kept from starting by the place that is taken
+// here: what he would pay excuses nobody, for he may never pay it.
+func (h *hunt) catchUp(index int) {
+	for ; h.usage != nil && h.upto < len(h.held) && h.held[h.upto] < index; h.upto++ {
+		c := h.p.order[h.held[h.upto]]
+		if c.nomination == nil && c.placed() && c.starts(h.p) && !h.counts(c) && h.named[c.workload().ID] == nil && !h.settled[c.claim] {
 			h.usage.Add(c.place.bill)
 		}
 	}
@@ -193,6 +204,7 @@ func (h *hunt) goOver() {
 			continue
 		}
 		if !c.key.shape.absent && h.mayTake(c) && !p.justReleased(c.workload()) {
+			h.catchUp(i)
 			h.try(i, c)
 		}
 		if p.Policy.Backfill == batch.BackfillStrict {

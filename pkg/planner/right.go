@@ -134,8 +134,10 @@ func (h *hunt) lawful(c *contender, option int, victims []*victim) bool {
 	for _, v := range h.inTurn(victims) {
 		r := h.p.rightOf(c, v)
 		if !r.higher {
-			loan := u.AboveNominal(v.queue.Name, bill) && !takesOwn(u, v, c, through)
-			if !loan || (!r.borrow && !after.WithinNominal(bill, v.queue.Name)) {
+			if !u.AboveNominal(v.queue.Name, bill) || takesOwn(u, v, c, through) {
+				return false
+			}
+			if reclaims := r.reclaim && after.WithinNominal(bill, v.queue.Name); !reclaims && (!r.borrow || takesBack(after, v, c)) {
 				return false
 			}
 		}
@@ -151,6 +153,22 @@ func (h *hunt) lawful(c *contender, option int, victims []*victim) bool {
 func takesOwn(u *quota.Usage, v *victim, c *contender, through bool) bool {
 	return !slices.ContainsFunc(v.pays, func(p quota.Charge) bool {
 		return u.Exceeds(p.Bill) && !(through && u.WithinNominal(p.Bill, c.queue.Name))
+	})
+}
+
+// takesBack says whether a victim would be taken back, of the usage that is left
+// when it is gone, from whom has borrowed what it had: each would push out the
+// other, to and fro.
+func takesBack(after *quota.Usage, v *victim, c *contender) bool {
+	if v.queue.Preemption.ReclaimWithinCohort != batch.WhomAny || !c.queue.Preemption.LetsGo() {
+		return false
+	}
+	again := after.Clone()
+	for _, pay := range v.pays {
+		again.Add(pay.Bill)
+	}
+	return slices.ContainsFunc(v.pays, func(pay quota.Charge) bool {
+		return again.WithinNominal(pay.Bill, c.queue.Name) && again.AboveNominal(c.queue.Name, pay.Bill)
 	})
 }
 
