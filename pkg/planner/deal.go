@@ -200,8 +200,9 @@ func (p *pass) emptyAt(b *board, s stay) timeline.Time {
 func (h *hunt) commit(c *contender, option int, place stay, victims []*victim) {
 	p := h.p
 	n := &batch.Nomination{Cause: batch.CauseReclaimed, Since: p.now}
-	for _, v := range victims {
-		cause := p.rightOf(c, v).causeOf()
+	causes, byQuota := h.causesOf(c, place.bill, victims)
+	for i, v := range victims {
+		cause := causes[i]
 		if cause == batch.CausePreempted {
 			n.Cause = cause
 		}
@@ -216,14 +217,17 @@ func (h *hunt) commit(c *contender, option int, place stay, victims []*victim) {
 		}
 		if h.usage != nil {
 			removePaid(h.usage, v)
+			removePaid(h.most, v)
 		}
 	}
 	if h.usage != nil {
 		h.usage.Add(place.bill)
+		h.most.Add(place.bill)
 	}
 	n.Allocation = p.allocationAt(c, option, place.Place)
 	n.Allocation.Via = batch.ViaPreemption
 	h.named[c.workload().ID] = n
+	h.made = append(h.made, made{id: c.workload().ID, byQuota: byQuota})
 	h.settled[c.claim] = true
 	h.gone, h.kept = append(h.gone, victims...), append(h.kept, place)
 	for _, s := range h.scenes { //order:any each by itself

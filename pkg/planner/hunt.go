@@ -23,12 +23,14 @@ type hunt struct {
 	touched    *timeline.Nodes         // nodes that are given up anyhow
 	paid       map[batch.WorkloadID][]quota.Charge
 	usage      *quota.Usage // when those are gone that give way; nil: nobody has a quota
+	most       *quota.Usage // with all that starts in this plan
 	upto       int          // of those who may have a place: what those before start with is in the usage
 	begun      bool         // what starts in this plan is taken as running, and may stay out
 	marks      []mark       // by node, of the last search that has come there
 
 	taken   map[batch.WorkloadID]batch.Eviction
 	named   map[batch.WorkloadID]*batch.Nomination
+	made    []made
 	gone    []*victim                            // those that were found
 	kept    []stay                               // for whom they go
 	stayOut map[batch.WorkloadID]*batch.Workload // those of them that do not run yet: for whom
@@ -163,15 +165,28 @@ func (h *hunt) readUses() {
 			h.usage.Add(c.place.bill)
 		}
 	}
+	h.most = h.usage.Clone()
+	for _, i := range h.held {
+		if c := p.order[i]; h.mayPay(c) {
+			h.most.Add(c.place.bill)
+		}
+	}
+}
+
+// mayPay says whether a contender starts in this plan, unless a place that is
+// taken here keeps it from that.
+func (h *hunt) mayPay(c *contender) bool {
+	return c.nomination == nil && c.placed() && c.starts(h.p) && !h.counts(c)
 }
 
 // catchUp has those pay that start in this plan and are ranked before an index.
 // Who comes after it may yet be kept from starting by the place that is taken
-// here: what he would pay excuses nobody, for he may never pay it.
+// here, or may start beside it: nobody has a right by what he pays, nor by his
+// not paying it.
 func (h *hunt) catchUp(index int) {
 	for ; h.usage != nil && h.upto < len(h.held) && h.held[h.upto] < index; h.upto++ {
 		c := h.p.order[h.held[h.upto]]
-		if c.nomination == nil && c.placed() && c.starts(h.p) && !h.counts(c) && h.named[c.workload().ID] == nil && !h.settled[c.claim] {
+		if h.mayPay(c) {
 			h.usage.Add(c.place.bill)
 		}
 	}

@@ -83,6 +83,7 @@ type pass struct {
 	// place is taken, and for whom a place is kept.
 	taken map[batch.WorkloadID]batch.Eviction
 	named map[batch.WorkloadID]*batch.Nomination
+	made  []made // the latter, in the order in which they were found
 	// barred take nobody's place in this plan: they would lose it at once. ousted
 	// do not start where they would have: another would take it at once.
 	barred bars

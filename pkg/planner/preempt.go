@@ -67,6 +67,7 @@ func (p *pass) anew() *pass {
 func (p *pass) with(h *hunt) *pass {
 	again := p.anew()
 	again.taken, again.named, again.ousted, again.barred = h.taken, h.named, h.stayOut, maps.Clone(p.barred)
+	again.made = slices.Concat(p.made, h.made)
 	maps.Copy(again.taken, p.taken)
 	maps.Copy(again.named, p.named)
 	maps.Copy(again.ousted, p.ousted)
@@ -84,7 +85,9 @@ func (p *pass) with(h *hunt) *pass {
 }
 
 // without is the pass to be made when some of those for whom others were to go
-// would not keep their place: nobody goes for them.
+// would not keep their place: nobody goes for them. Nor for those found
+// after them whose right is by quotas: it may rest on what they would have paid.
+// These are looked at again.
 func (p *pass) without(some map[batch.WorkloadID]*batch.Workload) *pass {
 	again := p.anew()
 	again.barred, again.taken, again.named, again.ousted = bars{}, maps.Clone(p.taken), maps.Clone(p.named), maps.Clone(p.ousted)
@@ -92,13 +95,28 @@ func (p *pass) without(some map[batch.WorkloadID]*batch.Workload) *pass {
 	for id, by := range some { //order:any each by itself
 		again.barred[id] = append(slices.Clip(again.barred[id]), by.ID)
 	}
-	maps.DeleteFunc(again.named, func(id batch.WorkloadID, _ *batch.Nomination) bool { return some[id] != nil })
-	maps.DeleteFunc(again.taken, func(_ batch.WorkloadID, e batch.Eviction) bool { return some[e.For] != nil })
-	maps.DeleteFunc(again.ousted, func(_ batch.WorkloadID, by *batch.Workload) bool { return some[by.ID] != nil })
+	gone := map[batch.WorkloadID]bool{}
+	for _, m := range p.made {
+		if some[m.id] != nil || len(gone) > 0 && m.byQuota {
+			gone[m.id] = true
+		} else {
+			again.made = append(again.made, m)
+		}
+	}
+	maps.DeleteFunc(again.named, func(id batch.WorkloadID, _ *batch.Nomination) bool { return gone[id] })
+	maps.DeleteFunc(again.taken, func(_ batch.WorkloadID, e batch.Eviction) bool { return gone[e.For] })
+	maps.DeleteFunc(again.ousted, func(_ batch.WorkloadID, by *batch.Workload) bool { return gone[by.ID] })
 	if len(again.named) > 0 {
 		again.firm = p.firm
 	}
 	return again
+}
+
+// made is one for whom others are to go; byQuota says that quotas have given it
+// the right, with what those before it pay or no more pay.
+type made struct {
+	id      batch.WorkloadID
+	byQuota bool
 }
 
 // justReleased says whether a workload waited for a start that is of this very

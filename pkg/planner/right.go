@@ -52,14 +52,6 @@ func (p *pass) higherTier(q, other *batch.Queue) bool {
 // any says whether there is a right at all.
 func (r right) any() bool { return r != right{} }
 
-// causeOf is why a victim goes.
-func (r right) causeOf() batch.Cause {
-	if r.reclaim && !r.higher {
-		return batch.CauseReclaimed
-	}
-	return batch.CausePreempted
-}
-
 // law is what quotas say of a contender's rights: over the work of which queues
 // it may reclaim, and over which it may borrow.
 type law struct {
@@ -125,11 +117,7 @@ func (h *hunt) lawful(c *contender, option int, victims []*victim) bool {
 	}
 	bill := c.options[option].bill
 	u := h.usage.Clone()
-	after := u.Clone()
-	after.Add(bill)
-	for _, v := range victims {
-		removePaid(after, v)
-	}
+	least, after := h.instead(bill, victims)
 	through := after.Exceeds(bill)
 	for _, v := range h.inTurn(victims) {
 		r := h.p.rightOf(c, v)
@@ -137,13 +125,46 @@ func (h *hunt) lawful(c *contender, option int, victims []*victim) bool {
 			if !u.AboveNominal(v.queue.Name, bill) || takesOwn(u, v, c, through) {
 				return false
 			}
-			if reclaims := r.reclaim && after.WithinNominal(bill, v.queue.Name); !reclaims && (!r.borrow || takesBack(after, v, c)) {
+			may := r.borrow || r.reclaim && after.WithinNominal(bill, v.queue.Name)
+			if !may || h.takesBack(v, c, least, after) {
 				return false
 			}
 		}
 		removePaid(u, v)
 	}
 	return true
+}
+
+// instead is the least and the most that may be used if a bill is paid, and no
+// more what victims pay.
+func (h *hunt) instead(bill quota.Bill, victims []*victim) (least, most *quota.Usage) {
+	least, most = h.usage.Clone(), h.most.Clone()
+	for _, u := range []*quota.Usage{least, most} {
+		u.Add(bill)
+		for _, v := range victims {
+			removePaid(u, v)
+		}
+	}
+	return least, most
+}
+
+// causesOf are why victims go, of a deal that is lawful.
+func (h *hunt) causesOf(c *contender, bill quota.Bill, victims []*victim) (causes []batch.Cause, byQuota bool) {
+	var after *quota.Usage
+	for _, v := range victims {
+		r := h.p.rightOf(c, v)
+		cause := batch.CausePreempted
+		if !r.higher {
+			if byQuota = true; after == nil {
+				_, after = h.instead(bill, victims)
+			}
+			if r.reclaim && after.WithinNominal(bill, v.queue.Name) {
+				cause = batch.CauseReclaimed
+			}
+		}
+		causes = append(causes, cause)
+	}
+	return causes, byQuota
 }
 
 // takesOwn says whether a victim takes of its queue's own quotas alone: then it
@@ -156,20 +177,33 @@ func takesOwn(u *quota.Usage, v *victim, c *contender, through bool) bool {
 	})
 }
 
-// takesBack says whether a victim would be taken back, of the usage that is left
-// when it is gone, from whom has borrowed what it had: each would push out the
-// other, to and fro.
-func takesBack(after *quota.Usage, v *victim, c *contender) bool {
-	if v.queue.Preemption.ReclaimWithinCohort != batch.WhomAny || !c.queue.Preemption.LetsGo() {
+// takesBack says whether a victim could take back what it has lost: if its queue
+// would be within its own then with it, and that of who pushes it out is not, for
+// all that may be used by then. Each would push out the other, to and fro.
+func (h *hunt) takesBack(v *victim, c *contender, least, most *quota.Usage) bool {
+	whom := v.queue.Preemption.ReclaimWithinCohort
+	lower := c.standing().compare(v.standing) < 0
+	if whom != batch.WhomAny && (whom != batch.WhomLowerPriority || !lower) || !c.queue.Preemption.LetsGo() {
 		return false
 	}
-	again := after.Clone()
-	for _, pay := range v.pays {
-		again.Add(pay.Bill)
+	bill := h.p.billToReturn(v)
+	least, most = least.Clone(), most.Clone()
+	least.Add(bill)
+	most.Add(bill)
+	return most.AboveNominal(c.queue.Name, bill) && least.WithinNominal(bill, c.queue.Name)
+}
+
+// billToReturn is what a victim pays if it comes back where it was: an elastic
+// one with the fewest pods.
+func (p *pass) billToReturn(v *victim) quota.Bill {
+	w := v.Workload
+	var flavor batch.FlavorName
+	if v.start != nil {
+		flavor = v.start.options[v.start.option].flavor
+	} else {
+		flavor = w.Allocation.Flavor
 	}
-	return slices.ContainsFunc(v.pays, func(pay quota.Charge) bool {
-		return again.WithinNominal(pay.Bill, c.queue.Name) && again.AboveNominal(c.queue.Name, pay.Bill)
-	})
+	return p.billOf(v.queue, flavor, w.PodSets, func(set int) int { return w.PodSets[set].Least() })
 }
 
 // inTurn are victims in the order that leaves their queues above their nominal
@@ -197,9 +231,9 @@ func (h *hunt) within(c *contender, option int, victims []*victim) (open []*vict
 	return open
 }
 
-// withoutOwn is the usage with a contender in, and all victims of its own queue gone.
+// withoutOwn is the most that may be used with a contender in, and all victims of its own queue gone.
 func (h *hunt) withoutOwn(c *contender, option int, victims []*victim) *quota.Usage {
-	after := h.usage.Clone()
+	after := h.most.Clone()
 	after.Add(c.options[option].bill)
 	for _, v := range victims {
 		if v.queue == c.queue {
