@@ -32,13 +32,12 @@ func main() {
 func command() *cobra.Command {
 	var o options.Controller
 	cmd := &cobra.Command{
-		Use:           "berth-controller",
-		Short:         "Plans the queues of a cluster and starts what can start",
-		Version:       version,
-		Args:          cobra.NoArgs,
-		SilenceUsage:  true,
-		SilenceErrors: true,
-		RunE:          func(*cobra.Command, []string) error { return run(o) },
+		Use:          "berth-controller",
+		Short:        "Plans the queues of a cluster and starts what can start",
+		Version:      version,
+		Args:         cobra.NoArgs,
+		SilenceUsage: true, SilenceErrors: true,
+		RunE: func(*cobra.Command, []string) error { return run(o) },
 	}
 	o.AddFlags(cmd.Flags())
 	return cmd
@@ -53,6 +52,7 @@ func run(o options.Controller) error {
 	if err != nil {
 		return err
 	}
+	options.CollectRarely()
 	mgr, err := controller.New(config, o)
 	if err != nil {
 		return err

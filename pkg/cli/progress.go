@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime/debug"
 	"strings"
 	"time"
 
@@ -78,18 +77,5 @@ func (p *progress) draw(at sim.Progress) {
 func (p *progress) clear() {
 	if p != nil && p.drawn {
 		fmt.Fprint(p.to, "\r\033[K")
-	}
-}
-
-// rarely is how much garbage a long run makes, in percent of what it keeps,
-// before it is collected: it makes much and keeps little, so that memory is
-// cheap and collecting is not.
-const rarely = 400
-
-// collectRarely is for commands that plan thousands of times. What the user has
-// set by GOGC holds.
-func collectRarely() {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(rarely)
 	}
 }

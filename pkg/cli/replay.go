@@ -14,6 +14,7 @@ import (
 	"github.com/berth-dev/berth/pkg/admission"
 	"github.com/berth-dev/berth/pkg/batch"
 	"github.com/berth-dev/berth/pkg/journal"
+	"github.com/berth-dev/berth/pkg/options"
 	"github.com/berth-dev/berth/pkg/scenario"
 )
 
@@ -67,7 +68,7 @@ func (o *replayOptions) run(path string) error {
 	if err != nil {
 		return err
 	}
-	collectRarely()
+	options.CollectRarely()
 	options := journal.Options{Replace: replace, Visit: o.tell}
 	var sum journal.Summary
 	for _, name := range names {

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/berth-dev/berth/pkg/admission"
+	"github.com/berth-dev/berth/pkg/options"
 	"github.com/berth-dev/berth/pkg/report"
 	"github.com/berth-dev/berth/pkg/scenario"
 	"github.com/berth-dev/berth/pkg/sim"
@@ -87,7 +88,7 @@ func (o *simulateOptions) run() error {
 	if err != nil {
 		return err
 	}
-	collectRarely()
+	options.CollectRarely()
 	options := scenario.Options{Admitter: server, Overrides: overrides}
 	code, err := o.playAll(options, printer)
 	if err != nil {

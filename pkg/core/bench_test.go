@@ -10,6 +10,7 @@ import (
 
 	"github.com/berth-dev/berth/pkg/batch"
 	"github.com/berth-dev/berth/pkg/core"
+	"github.com/berth-dev/berth/pkg/options"
 )
 
 // size of a benchmark's cluster.
@@ -118,6 +119,7 @@ func BenchmarkGrowth(b *testing.B) {
 }
 
 func benchmarkPlan(b *testing.B, s size) {
+	defer options.CollectRarely()() // as the controller has it
 	name := fmt.Sprintf("nodes=%d/running=%d/pending=%d/depth=%d", s.nodes, s.running, s.pending, s.depth)
 	b.Run(name+"/cold", func(b *testing.B) {
 		c, _ := loaded(s)

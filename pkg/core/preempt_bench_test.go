@@ -7,6 +7,7 @@ import (
 
 	"github.com/berth-dev/berth/pkg/batch"
 	"github.com/berth-dev/berth/pkg/core"
+	"github.com/berth-dev/berth/pkg/options"
 )
 
 // full returns a core whose nodes are full of work with one GPU each in queue
@@ -91,6 +92,7 @@ func BenchmarkVictims(b *testing.B) {
 // fifth of the pending may take the place of what runs: when they come, and after
 // one event when all that can be taken is.
 func BenchmarkPlanPreempting(b *testing.B) {
+	defer options.CollectRarely()() // as the controller has it
 	for _, s := range []size{{1000, 600, 5000, 1000}, {10_000, 5000, 50_000, 1000}} {
 		name := fmt.Sprintf("%d nodes %d pending", s.nodes, s.pending)
 		b.Run(name, func(b *testing.B) { benchmarkPreempting(b, s, loaded) })

@@ -6,6 +6,7 @@ import (
 
 	"github.com/berth-dev/berth/pkg/batch"
 	"github.com/berth-dev/berth/pkg/core"
+	"github.com/berth-dev/berth/pkg/options"
 )
 
 // loadedWithQuota is loaded, with 30 queues in 5 cohorts that have all GPUs
@@ -34,6 +35,7 @@ func loadedWithQuota(s size) (c *core.Core, first batch.WorkloadID) {
 }
 
 func BenchmarkPlanWithQuota(b *testing.B) {
+	defer options.CollectRarely()() // as the controller has it
 	for _, s := range []size{{1000, 600, 5000, 1000}, {10_000, 5000, 50_000, 1000}} {
 		name := fmt.Sprintf("nodes=%d/running=%d/pending=%d/depth=%d", s.nodes, s.running, s.pending, s.depth)
 		b.Run(name+"/cold", func(b *testing.B) {

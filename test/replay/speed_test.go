@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"testing"
 
 	"github.com/berth-dev/berth/pkg/admission"
+	"github.com/berth-dev/berth/pkg/options"
 	"github.com/berth-dev/berth/pkg/scenario"
 	"github.com/berth-dev/berth/pkg/sim"
 )
@@ -23,9 +23,7 @@ func BenchmarkLog(b *testing.B) {
 	if _, err := os.Stat(path); err != nil {
 		b.Skipf("the job log is not there: %v", err)
 	}
-	if os.Getenv("GOGC") == "" {
-		defer debug.SetGCPercent(debug.SetGCPercent(400)) // as kubectl berth simulate has it
-	}
+	defer options.CollectRarely()() // as kubectl berth simulate has it
 	server, err := admission.New()
 	if err != nil {
 		b.Fatal(err)
