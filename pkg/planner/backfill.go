@@ -144,13 +144,14 @@ func (p *pass) startNow(c *contender) bool {
 func (p *pass) round() (started, changed bool) {
 	planned := p.keepPromises()
 	filled := !allKept(planned) || p.roomier(planned) || p.growsNominated() != nil
-	if filled {
+	moved := !filled && p.preferListed(planned) // whom a bound kept from it before
+	if filled = filled || moved; filled {
 		before := make([]timeline.Time, len(planned))
 		for i, c := range planned {
 			before[i] = c.promise
 		}
 		p.regain(planned)
-		changed = p.growNominated(planned, nil)
+		changed = p.growNominated(planned, nil) || moved
 		p.fill(planned)
 		changed = p.preferListed(planned) || changed
 		p.searched = p.full.clone()
