@@ -28,7 +28,7 @@ func (h *hunt) try(index int, c *contender) {
 			}
 		}
 		if best != nil {
-			h.close(index, best)
+			h.close(index, best, s)
 			return
 		}
 	}
@@ -75,8 +75,8 @@ func (d *deal) highest() standing {
 	return slices.MaxFunc(d.victims, func(a, b *victim) int { return a.standing.compare(b.standing) }).standing
 }
 
-// close makes a deal with a contender.
-func (h *hunt) close(index int, d *deal) {
+// close makes a deal with a contender, found in a scene.
+func (h *hunt) close(index int, d *deal, s *scene) {
 	c := h.p.order[index]
 	if len(d.victims) == 0 {
 		h.settled[c.claim], h.places[c.claim] = true, d.place
@@ -84,6 +84,9 @@ func (h *hunt) close(index int, d *deal) {
 			h.held = slices.Insert(h.held, at, index)
 		}
 		return
+	}
+	if len(h.made) == 0 {
+		h.beside = s.beside
 	}
 	h.commit(c, d.option, d.place, d.victims)
 }

@@ -31,6 +31,7 @@ type hunt struct {
 	taken   map[batch.WorkloadID]batch.Eviction
 	named   map[batch.WorkloadID]*batch.Nomination
 	made    []made
+	beside  map[*contender]bool                  // those that start, ranked before the first of them: it has its place beside them
 	gone    []*victim                            // those that were found
 	kept    []stay                               // for whom they go
 	stayOut map[batch.WorkloadID]*batch.Workload // those of them that do not run yet: for whom

@@ -77,7 +77,7 @@ func (p *pass) with(h *hunt) *pass {
 	for _, i := range h.held {
 		c := p.order[i]
 		id := c.workload().ID
-		if c.best() == c && h.counts(c) && again.ousted[id] == nil && (h.prey == preyAll || p.firm[id] != nil) {
+		if c.best() == c && c.starts(p) && c.nomination == nil && again.ousted[id] == nil && (h.prey == preyAll || p.firm[id] != nil || h.beside[c]) {
 			again.firm[id] = &kept{record: c, option: c.option, place: c.place}
 		}
 	}

@@ -17,13 +17,14 @@ type scene struct {
 	hunt    *hunt
 	victims []*victim // the lowest standing first, then the cheapest
 	board   *board
-	below   []*layer        // none are gone, those of the lowest standing, and so on; made when they are needed
-	deeds   []deed          // since they were made
-	upto    int             // of those who may have a place: it is held of those before
-	grace   timeline.Long   // the longest of the victims
-	safe    time.Time       // when the first of those that are spared is so no more; zero: none is
-	byQuota bool            // quotas say which of the victims may be taken
-	broken  *timeline.Nodes // nodes that nobody could have whole, even if all victims went
+	below   []*layer            // none are gone, those of the lowest standing, and so on; made when they are needed
+	deeds   []deed              // since they were made
+	upto    int                 // of those who may have a place: it is held of those before
+	beside  map[*contender]bool // those of them that start
+	grace   timeline.Long       // the longest of the victims
+	safe    time.Time           // when the first of those that are spared is so no more; zero: none is
+	byQuota bool                // quotas say which of the victims may be taken
+	broken  *timeline.Nodes     // nodes that nobody could have whole, even if all victims went
 
 	barren barren            // with all victims
 	narrow map[string]barren // with some of them
@@ -56,7 +57,7 @@ func (h *hunt) scene(c *contender) *scene {
 
 // newScene is the scene of a contender, and of those like it.
 func (h *hunt) newScene(c *contender) *scene {
-	s := &scene{hunt: h, barren: barren{}, narrow: map[string]barren{}}
+	s := &scene{hunt: h, barren: barren{}, narrow: map[string]barren{}, beside: map[*contender]bool{}}
 	for _, v := range h.victims {
 		if r := h.p.rightOf(c, v); r.any() {
 			s.victims = append(s.victims, v)
@@ -248,8 +249,11 @@ func (s *scene) catchUp(index int) {
 			}
 			place = c.place
 		}
-		if s.board.tryHold(place) {
-			s.note(deed{place: place})
+		if !s.board.tryHold(place) {
+			continue
+		}
+		if s.note(deed{place: place}); !expected && c.starts(h.p) {
+			s.beside[c] = true
 		}
 	}
 }
