@@ -144,20 +144,20 @@ func (p *pass) startNow(c *contender) bool {
 func (p *pass) round() (started, changed bool) {
 	planned := p.keepPromises()
 	filled := !allKept(planned) || p.roomier(planned) || p.growsNominated() != nil
-	moved := !filled && p.preferListed(planned) // whom a bound kept from it before
-	if filled = filled || moved; filled {
+	if filled {
 		before := make([]timeline.Time, len(planned))
 		for i, c := range planned {
 			before[i] = c.promise
 		}
 		p.regain(planned)
-		changed = p.growNominated(planned, nil) || moved
+		changed = p.growNominated(planned, nil)
 		p.fill(planned)
 		changed = p.preferListed(planned) || changed
 		p.searched = p.full.clone()
 		p.exchange(planned)
 		p.growAll(planned)
 		for i, c := range planned {
+			c.looked = true
 			if c.at != nil && c.starts(p) {
 				started = p.begin(c) || started
 				continue
@@ -204,11 +204,11 @@ func (k *claim) note() {
 	k.left = k.kept
 }
 
-// allKept says whether everyone has been tried and is where the last round
-// left him.
+// allKept says whether everyone has been tried, in each queue in which he may be
+// planned by now, and is where the last round left him.
 func allKept(planned []*contender) bool {
 	for _, c := range planned {
-		if !c.tried || (c.at == nil) != (c.left == nil) || (c.at != nil && (c.at != c.left.record || !c.place.Equal(c.left.place))) {
+		if !c.tried || !c.looked || (c.at == nil) != (c.left == nil) || (c.at != nil && (c.at != c.left.record || !c.place.Equal(c.left.place))) {
 			return false
 		}
 	}

@@ -55,6 +55,7 @@ type contender struct {
 	frozen bool // shared with other plans: not to be written
 
 	// What is known of before, so that it need not be found again.
+	looked    bool // a round of this plan has looked for space for it in this queue
 	known     bool // it has been asked for
 	seen      *seen
 	resettled [ordersMax]*seen // by the start
