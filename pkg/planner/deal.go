@@ -16,7 +16,7 @@ func (h *hunt) try(index int, c *contender) {
 	if !s.safe.IsZero() {
 		h.p.wake(s.safe)
 	}
-	if len(s.victims) == 0 {
+	if len(s.victims) == 0 || !h.mayTake(c) {
 		return
 	}
 	for option := 0; option < len(c.options); {

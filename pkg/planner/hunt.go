@@ -219,7 +219,7 @@ func (h *hunt) goOver() {
 		if c.started || h.settled[c.claim] || blocked[c.queue.Name] {
 			continue
 		}
-		if !c.key.shape.absent && h.mayTake(c) && !p.justReleased(c.workload()) {
+		if !c.key.shape.absent && !p.justReleased(c.workload()) {
 			h.catchUp(i)
 			h.try(i, c)
 		}
