@@ -20,6 +20,7 @@ type claim struct {
 	recalled *kept         // the same, as the plan before has left it
 	left     *kept         // where the last round of this plan left it
 	tried    bool          // a round of this plan has looked for space for it
+	inherits bool          // the pass before of this plan has looked for its place
 	loose    bool          // its place was given to another, look again
 	grown    bool          // it starts, and with the most pods that fit
 	started  bool          // it starts, or is nominated, and its place is on p.line

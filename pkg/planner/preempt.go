@@ -63,9 +63,43 @@ func (p *pass) anew() *pass {
 	return again
 }
 
+// findings are the planned starts that a pass has found; nil: none was. Whoever
+// waits for nothing has none.
+func (p *pass) findings() map[batch.WorkloadID]*kept {
+	found := map[batch.WorkloadID]*kept{}
+	for _, c := range p.order[:p.reached] {
+		switch {
+		case c.started:
+		case c.at != nil:
+			found[c.workload().ID] = &kept{record: c.at, option: c.option, place: c.place}
+		default:
+			found[c.workload().ID] = nil
+		}
+	}
+	return found
+}
+
+// inherit binds a record to the planned start that the pass before has found: so
+// the next plan would find it, and what comes of a place that is made for
+// somebody must not depend on which of the two it is. Newcomers are none any more.
+func (p *pass) inherit(c *contender) {
+	was, known := p.found[c.workload().ID]
+	if !known {
+		return
+	}
+	c.tried, c.inherits = true, true
+	if c.promise, c.kept = 0, nil; was != nil {
+		c.promise = was.place.From
+		if was.record.queue.Name == c.queue.Name {
+			c.kept = &kept{record: c, option: was.option, place: was.place}
+		}
+	}
+}
+
 // with is the pass to be made with what was found.
 func (p *pass) with(h *hunt) *pass {
 	again := p.anew()
+	again.found = p.findings()
 	again.taken, again.named, again.ousted, again.barred = h.taken, h.named, h.stayOut, maps.Clone(p.barred)
 	again.made = slices.Concat(p.made, h.made)
 	maps.Copy(again.taken, p.taken)
@@ -90,6 +124,7 @@ func (p *pass) with(h *hunt) *pass {
 // These are looked at again.
 func (p *pass) without(some map[batch.WorkloadID]*batch.Workload) *pass {
 	again := p.anew()
+	again.found = p.found
 	again.barred, again.taken, again.named, again.ousted = bars{}, maps.Clone(p.taken), maps.Clone(p.named), maps.Clone(p.ousted)
 	maps.Copy(again.barred, p.barred)
 	for id, by := range some { //order:any each by itself

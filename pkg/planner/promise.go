@@ -225,4 +225,4 @@ func (p *pass) remember(planned []*contender) *board {
 
 // lost says whether the placement of a promise is not known, although nothing
 // may have happened to it: as after a restart.
-func (k *claim) lost() bool { return k.waiting.Held == nil }
+func (k *claim) lost() bool { return k.waiting.Held == nil && !k.inherits }

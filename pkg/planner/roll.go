@@ -319,6 +319,7 @@ func (p *pass) mine(index int) *contender {
 		if !record.known {
 			record.known = true
 			p.recollect(record)
+			p.inherit(record)
 		}
 	}
 	if p.rows != nil {
