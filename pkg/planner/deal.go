@@ -2,6 +2,7 @@ package planner
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/berth-dev/berth/pkg/batch"
@@ -86,7 +87,7 @@ func (h *hunt) close(index int, d *deal, s *scene) {
 		return
 	}
 	if len(h.made) == 0 {
-		h.beside = s.beside
+		h.beside = maps.Clone(s.beside)
 	}
 	h.commit(c, d.option, d.place, d.victims)
 }

@@ -24,22 +24,50 @@ func (p *pass) nominationOf(w *batch.Workload) *batch.Nomination {
 }
 
 // seatNominated gives the nominated their places, in order, and ends the
-// nominations of those that have none any more.
+// nominations of those that have none any more. Those of the plans before come
+// first, then who starts for certain, and then those for whom this plan has made a
+// place beside both.
 func (p *pass) seatNominated() {
+	s := nominees{pass: p}
+	s.seat(false)
 	p.seatFirm()
-	var pending []*contender
-	var fallen []*contender
-	for i, c := range p.order {
-		if c.frozen && len(p.named) == 0 {
-			continue // it was not nominated before either
+	if len(p.named) > 0 {
+		s.seat(true)
+	}
+	slices.SortStableFunc(p.nominated, compareOrder)
+	p.keepIdle(s.pending)
+	p.unkeep()
+	for _, c := range s.fallen {
+		if c.nomination == nil { // nor in another queue
+			c.fell, c.promise = true, 0
 		}
-		n := p.nominationOf(c.workload())
-		if n == nil {
+	}
+}
+
+// nominees are the nominated on their way to their places.
+type nominees struct {
+	*pass
+	pending []*contender // they have one, and cannot start yet
+	fallen  []*contender // they have none
+}
+
+// seat gives those their places for whom this plan has made them, or the others.
+func (s *nominees) seat(fresh bool) {
+	p := s.pass
+	for i, c := range p.order {
+		if c.frozen && !fresh {
+			continue // it was not nominated before
+		}
+		n, named := p.named[c.workload().ID]
+		if !named {
+			n = c.workload().Nomination
+		}
+		if named != fresh || n == nil {
 			continue
 		}
 		c = p.mine(i)
-		if c.nomination != nil || n.Allocation.Queue != c.queue.Name || !p.reseat(c, n) {
-			fallen = append(fallen, c)
+		if c.nomination != nil || n.Allocation.Queue != c.queue.Name || !p.seatGrown(c) && !p.reseat(c, n) {
+			s.fallen = append(s.fallen, c)
 			continue
 		}
 		p.nominated = append(p.nominated, c)
@@ -52,14 +80,7 @@ func (p *pass) seatNominated() {
 		if c.starts(p) {
 			p.begun[c.workload().ID] = true
 		} else {
-			pending = append(pending, c)
-		}
-	}
-	p.keepIdle(pending)
-	p.unkeep()
-	for _, c := range fallen {
-		if c.nomination == nil { // nor in another queue
-			c.fell, c.promise = true, 0
+			s.pending = append(s.pending, c)
 		}
 	}
 }
@@ -69,7 +90,7 @@ func (p *pass) seatNominated() {
 func (p *pass) seatFirm() {
 	for i := 0; i < len(p.order) && len(p.firm) > 0; i++ {
 		at := p.firm[p.order[i].workload().ID]
-		if at == nil || at.record.queue.Name != p.order[i].queue.Name || !p.line.fits(at.place) {
+		if at == nil || p.order[i].started || at.record.queue.Name != p.order[i].queue.Name || !p.line.fits(at.place) {
 			continue
 		}
 		c := p.mine(i)
@@ -79,6 +100,18 @@ func (p *pass) seatFirm() {
 		p.line.hold(c.place)
 		p.fleet.uncertain.AddPlace(c.place.Place)
 	}
+}
+
+// seatGrown seats one that starts in a place that was kept for it where the pass
+// before has found it the most that fits: others were found a place beside that.
+func (p *pass) seatGrown(c *contender) bool {
+	at := p.firm[c.workload().ID]
+	if at == nil || at.record.queue.Name != c.queue.Name || !p.line.fits(at.place) {
+		return false
+	}
+	c.settle(at.option, at.place)
+	c.grown = true
+	return true
 }
 
 // unkeep lets go of the places of those that would start now where others do:

@@ -111,7 +111,10 @@ func (p *pass) with(h *hunt) *pass {
 	for _, i := range h.held {
 		c := p.order[i]
 		id := c.workload().ID
-		if c.best() == c && c.starts(p) && c.nomination == nil && again.ousted[id] == nil && (h.prey == preyAll || p.firm[id] != nil || h.beside[c]) {
+		if c.best() != c || !c.starts(p) || again.ousted[id] != nil {
+			continue
+		}
+		if h.prey == preyAll || p.firm[id] != nil || h.beside[c] || c.nomination != nil && p.named[id] == nil {
 			again.firm[id] = &kept{record: c, option: c.option, place: c.place}
 		}
 	}
