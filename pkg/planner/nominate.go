@@ -24,64 +24,62 @@ func (p *pass) nominationOf(w *batch.Workload) *batch.Nomination {
 }
 
 // seatNominated gives the nominated their places, in order, and ends the
-// nominations of those that have none any more. Those of the plans before come
-// first, then who starts for certain, and then those for whom this plan has made a
-// place beside both.
+// nominations of those that have none any more. Those that start for certain, in
+// such a place or elsewhere, come first: others were found a place beside them.
 func (p *pass) seatNominated() {
-	s := nominees{pass: p}
-	s.seat(false)
-	p.seatFirm()
-	if len(p.named) > 0 {
-		s.seat(true)
+	var pending, fallen []*contender
+	if len(p.firm) > 0 {
+		p.eachNominated(func(c *contender, n *batch.Nomination) {
+			if p.seatGrown(c) {
+				p.beginNominated(c, n)
+			}
+		})
+		p.seatFirm()
 	}
+	p.eachNominated(func(c *contender, n *batch.Nomination) {
+		switch {
+		case c.nomination == n:
+		case c.nomination != nil || n.Allocation.Queue != c.queue.Name || !p.reseat(c, n):
+			fallen = append(fallen, c)
+		default:
+			if p.beginNominated(c, n); !c.starts(p) {
+				pending = append(pending, c)
+			}
+		}
+	})
 	slices.SortStableFunc(p.nominated, compareOrder)
-	p.keepIdle(s.pending)
+	p.keepIdle(pending)
 	p.unkeep()
-	for _, c := range s.fallen {
+	for _, c := range fallen {
 		if c.nomination == nil { // nor in another queue
 			c.fell, c.promise = true, 0
 		}
 	}
 }
 
-// nominees are the nominated on their way to their places.
-type nominees struct {
-	*pass
-	pending []*contender // they have one, and cannot start yet
-	fallen  []*contender // they have none
+// eachNominated goes over the nominated, in order.
+func (p *pass) eachNominated(do func(c *contender, n *batch.Nomination)) {
+	for i, c := range p.order {
+		if c.frozen && len(p.named) == 0 {
+			continue // it was not nominated before either
+		}
+		if n := p.nominationOf(c.workload()); n != nil {
+			do(p.mine(i), n)
+		}
+	}
 }
 
-// seat gives those their places for whom this plan has made them, or the others.
-func (s *nominees) seat(fresh bool) {
-	p := s.pass
-	for i, c := range p.order {
-		if c.frozen && !fresh {
-			continue // it was not nominated before
-		}
-		n, named := p.named[c.workload().ID]
-		if !named {
-			n = c.workload().Nomination
-		}
-		if named != fresh || n == nil {
-			continue
-		}
-		c = p.mine(i)
-		if c.nomination != nil || n.Allocation.Queue != c.queue.Name || !p.seatGrown(c) && !p.reseat(c, n) {
-			s.fallen = append(s.fallen, c)
-			continue
-		}
-		p.nominated = append(p.nominated, c)
-		c.nomination, c.started, c.via = n, true, batch.ViaPreemption
-		if len(n.Victims) == 0 { // others just did not start there
-			c.via = batch.ViaOrder
-		}
-		p.line.hold(c.place)
-		p.fleet.uncertain.AddPlace(c.place.Place)
-		if c.starts(p) {
-			p.begun[c.workload().ID] = true
-		} else {
-			s.pending = append(s.pending, c)
-		}
+// beginNominated holds the place in which one that is nominated was seated.
+func (p *pass) beginNominated(c *contender, n *batch.Nomination) {
+	p.nominated = append(p.nominated, c)
+	c.nomination, c.started, c.via = n, true, batch.ViaPreemption
+	if len(n.Victims) == 0 { // others just did not start there
+		c.via = batch.ViaOrder
+	}
+	p.line.hold(c.place)
+	p.fleet.uncertain.AddPlace(c.place.Place)
+	if c.starts(p) {
+		p.begun[c.workload().ID] = true
 	}
 }
 
