@@ -89,7 +89,9 @@ type pass struct {
 	// barred take nobody's place in this plan: they would lose it at once. ousted
 	// do not start where they would have: another would take it at once.
 	barred bars
-	ousted map[batch.WorkloadID]*batch.Workload
+	// retried is how often they were looked at again all the same.
+	retried map[batch.WorkloadID]int
+	ousted  map[batch.WorkloadID]*batch.Workload
 	// firm start in this plan, whoever is named: he was found a place beside them.
 	firm map[batch.WorkloadID]*kept
 
@@ -144,6 +146,7 @@ func newPass(snapshot batch.Snapshot, now time.Time) *pass {
 		leaving:  map[batch.WorkloadID]bool{},
 		ready:    map[batch.WorkloadID]bool{},
 		begun:    map[batch.WorkloadID]bool{},
+		retried:  map[batch.WorkloadID]int{},
 		touched:  map[int]bool{},
 		free:     map[nodesKey]batch.Vector{},
 		given:    map[int][]gift{},

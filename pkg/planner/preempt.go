@@ -14,6 +14,10 @@ import (
 // found a place that others must give up. One round finds almost all of them.
 const evictionRoundsMax = 16
 
+// retriesMax bounds how often in one plan those are looked at again who would have
+// lost their places at once.
+const retriesMax = 3
+
 // preempt finds places for those that wait and may take the place of others. It
 // returns the pass to be made with what was found, or nil if nothing was.
 //
@@ -105,8 +109,16 @@ func (p *pass) with(h *hunt) *pass {
 	maps.Copy(again.taken, p.taken)
 	maps.Copy(again.named, p.named)
 	maps.Copy(again.ousted, p.ousted)
-	// Whom it would have lost its place to has one now.
-	maps.DeleteFunc(again.barred, func(_ batch.WorkloadID, by []batch.WorkloadID) bool { return again.named[by[0]] != nil })
+	// Whom one that is barred would have lost its place to has one by now, or may
+	// find none beside those that have: it is looked at again, a few times.
+	again.retried = maps.Clone(p.retried)
+	maps.DeleteFunc(again.barred, func(id batch.WorkloadID, by []batch.WorkloadID) bool {
+		if again.named[by[0]] != nil {
+			return true
+		}
+		again.retried[id]++
+		return again.retried[id] <= retriesMax
+	})
 	again.firm = map[batch.WorkloadID]*kept{}
 	for _, i := range h.held {
 		c := p.order[i]
@@ -127,7 +139,7 @@ func (p *pass) with(h *hunt) *pass {
 // These are looked at again.
 func (p *pass) without(some map[batch.WorkloadID]*batch.Workload) *pass {
 	again := p.anew()
-	again.found = p.found
+	again.found, again.retried = p.found, p.retried
 	again.barred, again.taken, again.named, again.ousted = bars{}, maps.Clone(p.taken), maps.Clone(p.named), maps.Clone(p.ousted)
 	maps.Copy(again.barred, p.barred)
 	for id, by := range some { //order:any each by itself
