@@ -113,8 +113,11 @@ func (p *pass) with(h *hunt) *pass {
 	// find none beside those that have: it is looked at again, a few times.
 	again.retried = maps.Clone(p.retried)
 	maps.DeleteFunc(again.barred, func(id batch.WorkloadID, by []batch.WorkloadID) bool {
-		if again.named[by[0]] != nil {
+		switch {
+		case again.named[by[0]] != nil:
 			return true
+		case again.named[id] != nil || h.prey != preyRuns:
+			return false // it has been, or nobody goes for those that were named
 		}
 		again.retried[id]++
 		return again.retried[id] <= retriesMax
