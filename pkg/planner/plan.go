@@ -84,8 +84,9 @@ type pass struct {
 	taken map[batch.WorkloadID]batch.Eviction
 	named map[batch.WorkloadID]*batch.Nomination
 	made  []made // the latter, in the order in which they were found
-	// found are the planned starts that it had found by then; nil: no pass was before.
-	found map[batch.WorkloadID]*kept
+	// before are the planned starts that it had found by then, found the same where
+	// they bind this pass; nil: it found none, or none does.
+	before, found map[batch.WorkloadID]*kept
 	// barred take nobody's place in this plan: they would lose it at once. ousted
 	// do not start where they would have: another would take it at once.
 	barred bars

@@ -51,7 +51,11 @@ func (p *pass) preempt() *pass {
 			return p.with(h)
 		}
 		maps.DeleteFunc(h.stayOut, func(id batch.WorkloadID, _ *batch.Workload) bool { return p.named[id] == nil })
-		if len(h.stayOut) > 0 {
+		switch {
+		case len(h.stayOut) == 0:
+		case p.found == nil && p.before != nil:
+			return p.asNext()
+		default:
 			return p.without(h.stayOut)
 		}
 	}
@@ -64,6 +68,16 @@ func (p *pass) anew() *pass {
 	again := newPass(p.Snapshot, p.now)
 	again.surveyed, again.judged, again.ground = p.fleet, p.roll, p.ground
 	again.steady = false // what victims hold becomes free
+	return again
+}
+
+// asNext is the same pass once more, as the next plan would make it: that has the
+// planned starts for promises which the pass before has found. Whether somebody
+// would lose its place at once must not depend on which of the two asks.
+func (p *pass) asNext() *pass {
+	again := p.anew()
+	again.taken, again.named, again.made, again.ousted = p.taken, p.named, p.made, p.ousted
+	again.barred, again.retried, again.firm, again.found = p.barred, p.retried, p.firm, p.before
 	return again
 }
 
@@ -83,9 +97,8 @@ func (p *pass) findings() map[batch.WorkloadID]*kept {
 	return found
 }
 
-// inherit binds a record to the planned start that the pass before has found: so
-// the next plan would find it, and what comes of a place that is made for
-// somebody must not depend on which of the two it is. Newcomers are none any more.
+// inherit binds a record to the planned start that the pass before has found. Newcomers
+// are none any more.
 func (p *pass) inherit(c *contender) {
 	was, known := p.found[c.workload().ID]
 	if !known {
@@ -103,7 +116,7 @@ func (p *pass) inherit(c *contender) {
 // with is the pass to be made with what was found.
 func (p *pass) with(h *hunt) *pass {
 	again := p.anew()
-	again.found = p.findings()
+	again.before = p.findings()
 	again.taken, again.named, again.ousted, again.barred = h.taken, h.named, h.stayOut, maps.Clone(p.barred)
 	again.made = slices.Concat(p.made, h.made)
 	maps.Copy(again.taken, p.taken)
@@ -142,7 +155,7 @@ func (p *pass) with(h *hunt) *pass {
 // These are looked at again.
 func (p *pass) without(some map[batch.WorkloadID]*batch.Workload) *pass {
 	again := p.anew()
-	again.found, again.retried = p.found, p.retried
+	again.before, again.retried = p.before, p.retried
 	again.barred, again.taken, again.named, again.ousted = bars{}, maps.Clone(p.taken), maps.Clone(p.named), maps.Clone(p.ousted)
 	maps.Copy(again.barred, p.barred)
 	for id, by := range some { //order:any each by itself
