@@ -62,7 +62,8 @@ type contender struct {
 	resettled [ordersMax]*seen // by the start
 	looks     []timeline.Look  // of this way through the order
 	stuck     stuck
-	fresh     bool // stuck since this way through the order
+	gained    *kindGains // of its kind; of another board: not known yet
+	fresh     bool       // stuck since this way through the order
 }
 
 // kept is a placement from the plan before.

@@ -176,6 +176,10 @@ func (f *fleet) sweep(p *pass) {
 	f.retained = make([]bool, f.met)
 }
 
+// sweeps says whether this plan forgets, so that whoever waits has to name what
+// is of use still.
+func (f *fleet) sweeps() bool { return len(f.retained) > 0 }
+
 // own makes the maps of requests this plan's own, before it writes to them.
 func (f *fleet) own() {
 	if f.shared {

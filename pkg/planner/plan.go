@@ -72,7 +72,6 @@ type pass struct {
 	wanted    int                       // so many of them come at once
 	classes   []class                   // of those of the order that are beyond reach
 	touched   map[int]bool              // those of them that are this plan's own
-	enrolled  []bool                    // whose shapes are in the roll, by their number
 	several   bool                      // some have records in several queues
 	begun     map[batch.WorkloadID]bool // those that start in this plan
 	starts    []*contender              // the same, but for the nominated

@@ -14,8 +14,7 @@ import (
 // It is frozen.
 type roll struct {
 	entries []entry
-	shapes  []*shape // of their records
-	passing int      // entries that have to be judged anew
+	passing int // entries that have to be judged anew
 
 	// If there are none of these: all that take part, in order, and all that
 	// don't.
@@ -123,6 +122,7 @@ func (p *pass) callRoll() {
 	p.roll = p.newRoll(len(p.waiting))
 	order := make([]ranked, 0, len(p.waiting))
 	var limited []*claim
+	sweeps := p.fleet.sweeps()
 	before.match(p.waiting, func(w *batch.Waiting, known *entry) {
 		if known == nil || !known.lasts() {
 			fresh, k := p.assess(w)
@@ -140,7 +140,9 @@ func (p *pass) callRoll() {
 		}
 		switch {
 		case known.record != nil:
-			p.retain(known.record.key.shape)
+			if sweeps {
+				p.fleet.retain(known.record.key.shape)
+			}
 			order = append(order, ranked{tier: known.tier, entry: int32(len(p.roll.entries)), contender: known.record})
 		case known.refused != nil:
 			p.refused = append(p.refused, refusal{waiting: w, verdict: *known.refused})
@@ -171,23 +173,15 @@ func (p *pass) waitsAsIn(r *roll) bool {
 // answerAsBefore takes over a roll in which nothing has changed.
 func (p *pass) answerAsBefore(before *roll) {
 	p.roll = before
-	for _, s := range before.shapes {
-		p.fleet.retain(s)
+	if p.fleet.sweeps() {
+		for i := range before.entries {
+			if c := before.entries[i].record; c != nil {
+				p.fleet.retain(c.key.shape)
+			}
+		}
 	}
 	p.refused = slices.Clone(before.refused)
 	p.order, p.classes = slices.Clone(before.order), before.classes
-}
-
-// retain keeps a shape for this plan and the next.
-func (p *pass) retain(s *shape) {
-	for len(p.enrolled) <= s.number {
-		p.enrolled = append(p.enrolled, false)
-	}
-	if !p.enrolled[s.number] {
-		p.enrolled[s.number] = true
-		p.roll.shapes = append(p.roll.shapes, s)
-		p.fleet.retain(s)
-	}
 }
 
 // assess judges one that waits. A claim is returned where its record does not

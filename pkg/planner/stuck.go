@@ -30,10 +30,14 @@ func (r reliefs) add(gains []quota.Gain) {
 	}
 }
 
-// forgetGains begins anew on another p.full: nothing has been gained yet.
+// forgetGains begins anew on another p.full: nothing has been gained yet. What is
+// known of a kind's gains names the board that they are of.
 func (p *pass) forgetGains() {
 	p.gains, p.freed, p.gainsOfKind = nil, reliefs{}, map[*kind]*kindGains{}
 }
+
+// gainedNothing says whether nobody has more room, or quota, than before.
+func (p *pass) gainedNothing() bool { return len(p.gains) == 0 && len(p.freed) == 0 }
 
 // giveBack gives a place back, and notes who may gain by it.
 func (p *pass) giveBack(place stay) {
@@ -72,28 +76,34 @@ func (p *pass) sticks(c *contender) bool {
 // Of one that was stuck, a run that was not possible then must use what was
 // gained since: it runs at that time, and one of its pods on that node.
 func (p *pass) opened(c *contender) (in timeline.Span, some bool) {
-	if p.full.nodes.Len() == 1 && c.placed() && !p.mayBegin(c) {
-		return timeline.Span{}, false
-	}
 	k := &c.stuck
-	if !k.known || k.placed != c.placed() || (k.placed && !k.place.Equal(c.place)) {
-		k.known = false
-		return timeline.Span{From: p.from, Till: timeline.Never}, true
-	}
-	k.place = c.place // equal at a glance, the next time
-	freed := p.freed[c.key.shape.root]
-	if k.broke && k.freed == len(freed) {
+	still := k.stillAt(c)
+	if still && p.gainedNothing() && k.read == 0 && k.freed == 0 {
 		return timeline.Span{}, false
 	}
 	known := p.gainsOf(c)
-	if k.read == len(known.gains) && (!k.unpaid || k.freed == len(freed)) {
+	freed := p.freed[c.key.shape.root]
+	switch {
+	case still && k.freed == len(freed) && (k.broke || k.read == len(known.gains)):
 		return timeline.Span{}, false
+	case still && k.read == len(known.gains) && !k.unpaid:
+		return timeline.Span{}, false
+	case p.full.nodes.Len() == 1 && c.placed() && !p.mayBegin(c, known):
+		return timeline.Span{}, false
+	case !still:
+		k.known = false
+		return timeline.Span{From: p.from, Till: timeline.Never}, true
 	}
 	if in = p.reopened(c, known, freed); in.From >= in.Till {
 		k.read, k.freed = len(known.gains), len(freed)
 		return in, false
 	}
 	return in, true
+}
+
+// stillAt says whether a contender is where it was found to be stuck.
+func (k *stuck) stillAt(c *contender) bool {
+	return k.known && k.placed == c.placed() && (!k.placed || k.place.Equal(c.place))
 }
 
 // reopened is when one that was stuck may have an earlier start by what was
@@ -128,10 +138,16 @@ func (p *pass) reopened(c *contender, known *kindGains, freed []quota.Gain) (in 
 	return in
 }
 
-// mayBegin says whether a pod of a contender finds room before its start, as far
-// as can be told at once.
-func (p *pass) mayBegin(c *contender) bool {
-	return slices.ContainsFunc(c.options, func(o option) bool { return p.full.nodes.MayBegin(o.sets[0].Each, c.start()) })
+// mayBegin says whether a pod of a contender finds room before its start on the
+// only node, as far as can be told at once.
+func (p *pass) mayBegin(c *contender, known *kindGains) bool {
+	if written := p.full.nodes.Written(); known.roomAt != written {
+		known.room, known.roomAt = timeline.Never, written
+		for i := range known.kind.options {
+			known.room = min(known.room, p.full.nodes.FirstRoom(known.kind.options[i].sets[0].Each))
+		}
+	}
+	return known.room < c.start()
 }
 
 // unpaid says whether quota may keep a contender from an earlier start: then
@@ -189,10 +205,14 @@ func (c *contender) due() timeline.Time {
 // gainsOf are the gains that have room for a pod of a contender's kind.
 func (p *pass) gainsOf(c *contender) *kindGains {
 	kind := c.key.shape.kind
-	known, ok := p.gainsOfKind[kind]
-	if !ok {
-		known = &kindGains{}
-		p.gainsOfKind[kind] = known
+	known := c.gained
+	if known == nil || known.board != p.full {
+		known = p.gainsOfKind[kind]
+		if known == nil {
+			known = &kindGains{kind: kind, board: p.full, roomAt: -1}
+			p.gainsOfKind[kind] = known
+		}
+		c.gained = known
 	}
 	for _, g := range p.gains[known.read:] {
 		if slices.ContainsFunc(kind.options, func(o option) bool { return p.full.nodes.Opens(g.Node, o.sets[0].Each, g.Span) }) {
@@ -210,10 +230,15 @@ func (p *pass) gainsOf(c *contender) *kindGains {
 
 // kindGains are those of the gains that matter to a kind.
 type kindGains struct {
+	kind    *kind
+	board   *board // that has gained
 	gains   []timeline.Gain
 	nodes   *timeline.Nodes   // of the gains
 	chances []timeline.Chance // on them, by option
 	read    int               // of all
+
+	room   timeline.Time // no pod of the kind begins before, where there is one node
+	roomAt int           // when so much had been written to it
 }
 
 // holdsOn says whether a contender's own hold lies on any of some nodes.

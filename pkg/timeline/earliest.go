@@ -74,9 +74,13 @@ type peaks struct {
 	most    []batch.Amount
 }
 
-// MayBegin says whether the first node may have room for a pod before a time:
-// false means that it has none, and is found without a look at its steps.
-func (t *Timeline) MayBegin(each batch.Vector, till Time) bool {
+// Written is how often the lines of nodes were written: as long as it is the same,
+// so are they.
+func (t *Timeline) Written() int { return len(t.written) }
+
+// FirstRoom is a time before which the first node has no room for a pod, found
+// without a look at all of its steps; Never: it has none at any time.
+func (t *Timeline) FirstRoom(each batch.Vector) Time {
 	l, p := t.line(0), &t.scratch.peaks
 	if !p.known || p.written != len(t.written) {
 		p.known, p.written, p.most = true, len(t.written), append(p.most[:0], l.free...)
@@ -84,8 +88,18 @@ func (t *Timeline) MayBegin(each batch.Vector, till Time) bool {
 			p.most[i] = max(p.most[i], p.most[i-t.width])
 		}
 	}
-	last := l.step(till - 1)
-	return batch.Vector(p.most[last*t.width:(last+1)*t.width]).PodsUpTo(each, 1) > 0
+	low, high := 0, len(l.at)
+	for low < high {
+		if middle := (low + high) / 2; batch.Vector(p.most[middle*t.width:(middle+1)*t.width]).PodsUpTo(each, 1) > 0 {
+			high = middle
+		} else {
+			low = middle + 1
+		}
+	}
+	if low == len(l.at) {
+		return Never
+	}
+	return l.at[low]
 }
 
 // Earliest is the first place, not before from and before till, at which a gang
