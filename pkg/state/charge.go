@@ -10,6 +10,9 @@ import (
 
 // recharge works out anew what a workload takes of each node.
 func (s *State) recharge(r *record) {
+	if len(r.charges) == 0 && len(r.pods) == 0 && !r.holdsPlaces() {
+		return // as of most that wait
+	}
 	fresh := r.takes()
 	for name := range r.charges { //order:any each node by itself
 		if _, ok := fresh[name]; !ok {
@@ -124,6 +127,9 @@ func (r *record) graceEnd() time.Time {
 
 // livePods are the pods that take something of a node, by UID.
 func (r *record) livePods() []*pod {
+	if len(r.pods) == 0 {
+		return nil
+	}
 	var live []*pod
 	for _, p := range r.pods { //order:any sorted below
 		if p.live() {

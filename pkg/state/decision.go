@@ -166,9 +166,19 @@ func (s *State) keepHolds(holds []batch.HoldDecision) {
 	s.issued++
 	before := s.held
 	s.held = make([]*record, 0, len(holds))
+	next := 0 // of before: mostly the same hold their places, in the same order
 	for i := range holds {
 		d := &holds[i]
-		r := s.records[d.ID]
+		for next < len(before) && before[next].held == nil {
+			next++
+		}
+		var r *record
+		if next < len(before) && before[next].id == d.ID {
+			r = before[next]
+			next++
+		} else {
+			r = s.records[d.ID]
+		}
 		if r == nil || r.workload == nil || r.workload.Allocation != nil || r.workload.Finished != nil {
 			continue
 		}

@@ -65,7 +65,8 @@ func (s *State) setLost(n *node, lost bool) {
 	if n.node != nil {
 		s.dirtyNodes[n.name] = n
 	}
-	for key := range n.charges { //order:any each record by itself
+	for i := range n.charges {
+		key := n.charges[i].key
 		if r, ok := s.records[batch.WorkloadID(key)]; ok {
 			s.touch(r)
 		}

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -12,10 +13,22 @@ import (
 type node struct {
 	name    batch.NodeName
 	node    *batch.Node // nil: not seen, or gone
-	charges map[string][]batch.Charge
+	charges []sitting // by key
 	view    *batch.NodeView
 	gone    bool // it was deleted; else a node that was not seen proves nothing
 	lost    bool // see State.Elapse
+}
+
+// sitting is what a workload or an unmanaged pod takes of a node: at least
+// something.
+type sitting struct {
+	key     string
+	charges []batch.Charge
+}
+
+// find is where a key is, or would be, among what sits on a node.
+func (n *node) find(key string) (i int, known bool) {
+	return slices.BinarySearchFunc(n.charges, key, func(s sitting, key string) int { return cmp.Compare(s.key, key) })
 }
 
 // pod is a pod that holds something, or did.
@@ -40,7 +53,7 @@ func (p *pod) charge(until time.Time) batch.Charge {
 func (s *State) node(name batch.NodeName) *node {
 	n, ok := s.nodes[name]
 	if !ok {
-		n = &node{name: name, charges: map[string][]batch.Charge{}}
+		n = &node{name: name}
 		s.nodes[name] = n
 	}
 	return n
@@ -87,11 +100,17 @@ func (s *State) forgetNode(n *node) {
 // setCharges replaces what a workload or an unmanaged pod takes of a node.
 func (s *State) setCharges(name batch.NodeName, key string, charges []batch.Charge) {
 	n := s.node(name)
-	s.loose = s.loose || !covers(charges, n.charges[key])
-	if len(charges) == 0 {
-		delete(n.charges, key)
-	} else {
-		n.charges[key] = charges
+	i, known := n.find(key)
+	if known {
+		s.loose = s.loose || !covers(charges, n.charges[i].charges)
+	}
+	switch {
+	case known && len(charges) == 0:
+		n.charges = slices.Delete(n.charges, i, i+1)
+	case known:
+		n.charges[i].charges = charges
+	case len(charges) > 0:
+		n.charges = slices.Insert(n.charges, i, sitting{key: key, charges: charges})
 	}
 	s.dirtyNodes[name] = n
 	s.forgetNode(n)
@@ -204,8 +223,11 @@ func (s *State) refreshViews() []*batch.NodeView {
 		if !n.node.Ready && !n.lost {
 			view.LostAt = n.node.NotReadySince.Add(s.policy.NodeTimeoutOf())
 		}
-		for _, key := range slices.Sorted(maps.Keys(n.charges)) {
-			view.Charges = append(view.Charges, n.charges[key]...)
+		if len(n.charges) > 0 {
+			view.Charges = make([]batch.Charge, 0, len(n.charges)) // mostly one each
+		}
+		for i := range n.charges {
+			view.Charges = append(view.Charges, n.charges[i].charges...)
 		}
 		n.view = view
 	}

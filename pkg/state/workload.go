@@ -20,7 +20,8 @@ type record struct {
 	waiting *batch.Waiting    // its entry among the waiting; nil: it does not wait
 	held    *batch.Allocation // placement of its planned start
 	heldBy  int               // the number of the plan that holds it
-	started *batch.Started    // its entry among the started, once it is made
+	runs    bool              // it is among the started
+	started *batch.Started    // its entry there, once it is made
 	before  *batch.Workload   // as it waited, until the API server has confirmed its start
 
 	// Of this run. An owner that was seen before the start says nothing about
@@ -280,25 +281,37 @@ func (s *State) place(r *record) {
 	w := r.workload
 	runs := w != nil && w.Finished == nil && w.Allocation != nil
 	waits := w != nil && w.Finished == nil && w.Allocation == nil
-	is := batch.Waiting{Workload: w, Owner: r.owner, Shape: r.shape, Held: r.held}
-	if r.waiting == nil || !waits || *r.waiting != is {
+	if waits {
+		s.wait(r)
+	} else {
 		s.removeWaiting(r)
-	}
-	if waits && r.waiting == nil {
-		r.waiting = &is
-		s.waiting.ReplaceOrInsert(r.waiting)
-		s.waitingList = nil
 	}
 	if runs {
 		s.started.ReplaceOrInsert(r)
-	} else {
+		r.runs = true
+	} else if r.runs {
 		s.started.Delete(r)
+		r.runs = false
 	}
 	if (runs || waits) && len(w.After) > 0 {
 		s.dependent[r.id] = r
 	} else {
 		delete(s.dependent, r.id)
 	}
+}
+
+// wait puts a record among the waiting, as it is now. Mostly it has its rank
+// already.
+func (s *State) wait(r *record) {
+	is := batch.Waiting{Workload: r.workload, Owner: r.owner, Shape: r.shape, Held: r.held}
+	if r.waiting != nil && *r.waiting == is {
+		return
+	}
+	if r.waiting != nil && batch.CompareRank(r.waiting.Workload, r.workload) != 0 {
+		s.removeWaiting(r)
+	}
+	r.waiting, s.waitingList = &is, nil
+	s.waiting.ReplaceOrInsert(r.waiting)
 }
 
 func (s *State) removeWaiting(r *record) {
