@@ -91,6 +91,12 @@ type Charge struct {
 	Left bool
 }
 
+// Same says whether two charges are equal.
+func (c *Charge) Same(other *Charge) bool {
+	return c.By == other.By && c.Name == other.Name && c.Exact == other.Exact && c.Left == other.Left &&
+		c.Until.Equal(other.Until) && c.Requests.Equal(other.Requests)
+}
+
 // overrunStep is by how much the expected end of what should have ended
 // already lies ahead, at each minute anew.
 const overrunStep = time.Minute

@@ -1,6 +1,8 @@
 package planner
 
 import (
+	"time"
+
 	"github.com/berth-dev/berth/pkg/batch"
 	"github.com/berth-dev/berth/pkg/quota"
 	"github.com/berth-dev/berth/pkg/timeline"
@@ -168,6 +170,11 @@ func (p *pass) endOf(c *batch.Charge) timeline.Time {
 		soon := batch.Charge{Until: until}
 		end = soon.End(p.now)
 	}
+	return tillOf(end)
+}
+
+// tillOf is an expected end on a timeline, where zero is none.
+func tillOf(end time.Time) timeline.Time {
 	if end.IsZero() {
 		return timeline.Never
 	}

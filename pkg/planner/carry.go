@@ -20,6 +20,7 @@ type carry struct {
 	topologies map[batch.TopologyName]*batch.Topology
 	tree       *quota.Tree
 	line       *timeline.Timeline // what runs or starts
+	starts     []timeline.Place   // the latter
 	ends       []timeline.Time
 	uncertain  *timeline.Nodes // where line may not be what the views say
 	about      *rows           // what follows is about these; nil: about nodes
@@ -131,7 +132,7 @@ func (p *pass) leave() {
 		last: make([]*contender, 0, p.reached), filled: p.filled, roll: p.roll,
 	}
 	for _, c := range p.starts {
-		left.uncertain.AddPlace(c.place.Place)
+		left.starts = append(left.starts, c.place.Place)
 	}
 	for _, c := range p.order[:p.reached] {
 		if !c.started {

@@ -122,10 +122,11 @@ func newFleet(p *pass) *fleet {
 	}
 	f.sweep(p)
 	f.doubt(p)
-	f.chargeAll(p, func(i int) bool {
-		return p.carried == nil || p.Nodes[i] != p.carried.views[i] || f.ends[i] <= p.from ||
-			f.uncertain.Has(i) || p.carried.uncertain.Has(i)
-	})
+	if p.carried != nil {
+		f.catchUp(p)
+	} else {
+		f.chargeAll(p, func(int) bool { return true })
+	}
 	return f
 }
 
@@ -144,11 +145,18 @@ func (f *fleet) anew(p *pass) *fleet {
 
 // chargeAll puts what sits there on those nodes of which it is not known.
 func (f *fleet) chargeAll(p *pass, unknown func(node int) bool) {
-	first := timeline.Never
-	for i, view := range p.Nodes {
+	for i := range p.Nodes {
 		if unknown(i) {
 			f.charge(p, i)
 		}
+	}
+	f.findFirstEnd(p)
+}
+
+// findFirstEnd finds when the first of what runs should end.
+func (f *fleet) findFirstEnd(p *pass) {
+	first := timeline.Never
+	for i, view := range p.Nodes {
 		if !view.Lost {
 			first = min(first, f.ends[i]) // of a lost one no end is of use
 		}
@@ -230,23 +238,6 @@ func (f *fleet) doubt(p *pass) {
 			}
 		}
 	}
-}
-
-// charge puts on a node what sits there.
-func (f *fleet) charge(p *pass, node int) {
-	f.ends[node] = timeline.Never
-	charges := p.Nodes[node].Charges
-	taken := make([]timeline.Taken, 0, len(charges))
-	for i := range charges {
-		c := &charges[i]
-		if !p.sits(c) {
-			continue
-		}
-		till := p.endOf(c)
-		f.ends[node] = min(f.ends[node], till)
-		taken = append(taken, timeline.Taken{Each: f.takes(c), Till: till})
-	}
-	f.line.Occupy(node, taken)
 }
 
 // vacant is the nodes with nothing on them.

@@ -20,7 +20,7 @@ func (s *State) recharge(r *record) {
 		}
 	}
 	for name, charges := range fresh { //order:any each node by itself
-		if !slices.EqualFunc(charges, r.charges[name], sameCharge) {
+		if !slices.EqualFunc(charges, r.charges[name], func(a, b batch.Charge) bool { return a.Same(&b) }) {
 			s.setCharges(name, string(r.id), charges)
 		}
 	}
@@ -31,10 +31,6 @@ func (s *State) recharge(r *record) {
 	} else {
 		delete(s.charged, r.id)
 	}
-}
-
-func sameCharge(a, b batch.Charge) bool {
-	return a.By == b.By && a.Name == b.Name && a.Exact == b.Exact && a.Left == b.Left && a.Until.Equal(b.Until) && a.Requests.Equal(b.Requests)
 }
 
 // takes is what the workload takes of each node.

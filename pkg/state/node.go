@@ -13,7 +13,7 @@ import (
 type node struct {
 	name    batch.NodeName
 	node    *batch.Node // nil: not seen, or gone
-	charges []sitting // by key
+	charges []sitting   // by key
 	view    *batch.NodeView
 	gone    bool // it was deleted; else a node that was not seen proves nothing
 	lost    bool // see State.Elapse
