@@ -33,16 +33,6 @@ type carry struct {
 	roll       *roll
 }
 
-// memory is what is known of a record.
-type memory struct {
-	key       needKey
-	seen      *seen
-	resettled [ordersMax]*seen
-	stuck     stuck
-	held      *batch.Allocation // by the plan before, and where that is
-	kept      kept
-}
-
 // pickUp takes what the plan before has left, if the nodes are the same. Where
 // whole nodes are asked for, too much depends on who asks.
 func (p *pass) pickUp() {
@@ -56,24 +46,26 @@ func (p *pass) pickUp() {
 		}
 	}
 	p.byStart, p.about = left.byStart, left.about
-	p.carried, p.trail, p.settled, p.filled = left, left.trail, left.settled, 1
+	p.carried, p.trail, p.settled, p.filled, p.sameLines = left, left.trail, left.settled, 1, true
 }
 
-// recollect gives a record what is known of it.
+// recollect gives a record what the plan before has found out about it.
 func (p *pass) recollect(c *contender) {
-	m := p.memoryOf(c)
-	if p.carried != nil && !p.about.same(p.carried.about) {
-		m = memory{key: m.key, held: m.held, kept: m.kept} // the rest is about other lines
+	was := p.lastOf(c)
+	if was != nil && p.sameLines {
+		c.seen, c.resettled = was.seen, was.resettled
+		if was.key == c.key {
+			c.stuck = was.stuck
+			c.stuck.known = c.stuck.known && c.stuck.round == p.carried.filled
+			c.stuck.round = 1
+		}
 	}
-	c.seen, c.resettled = m.seen, m.resettled
-	if m.key == c.key {
-		c.stuck = m.stuck
-	}
-	held := c.waiting.Held
-	switch {
+	switch held := c.waiting.Held; {
 	case held == nil || held.Queue != c.queue.Name:
-	case held == m.held && m.key == c.key:
-		c.kept = &kept{record: c, option: m.kept.option, place: m.kept.place}
+		return
+	case was != nil && was.issued == held && was.key == c.key && was.placed() && was.place.Span == timeline.SpanOf(was.start(), c.long):
+		c.kept = p.newKept()
+		*c.kept = kept{record: c, option: was.option, place: was.place, issued: true}
 	default:
 		c.kept = p.recall(c)
 	}
@@ -82,19 +74,14 @@ func (p *pass) recollect(c *contender) {
 	}
 }
 
-// memoryOf is what the plan before has found out about a record.
-func (p *pass) memoryOf(c *contender) (m memory) {
-	was := p.lastOf(c)
-	if was == nil {
-		return m
+// newKept is memory for a placement: for many at once, as most that wait have one.
+func (p *pass) newKept() *kept {
+	if len(p.keeps) == 0 {
+		p.keeps = make([]kept, max(1, min(p.wanted, slabMax)))
 	}
-	m = memory{key: was.key, seen: was.seen, resettled: was.resettled, stuck: was.stuck}
-	m.stuck.known = m.stuck.known && m.stuck.round == p.carried.filled
-	m.stuck.round = 1
-	if k := was.recalled; k != nil && k.record == was {
-		m.held, m.kept = was.waiting.Held, kept{option: k.option, place: k.place}
-	}
-	return m
+	k := &p.keeps[0]
+	p.keeps = p.keeps[1:]
+	return k
 }
 
 // lastOf is a record as the plan before has left it; nil: it did not know it.

@@ -35,6 +35,7 @@ type claim struct {
 	option int
 	place  stay
 	via    batch.Via
+	issued *batch.Allocation // that this plan hands on for it; nil: none
 }
 
 // contender is the record of a claim in one queue.
@@ -71,6 +72,7 @@ type kept struct {
 	record *contender
 	option int
 	place  stay
+	issued bool // just so
 }
 
 func (k *claim) workload() *batch.Workload { return k.waiting.Workload }

@@ -15,6 +15,7 @@ func (p *pass) takeTogether() {
 		p.forget()
 	}
 	p.rows, p.about = rows, rows
+	p.sameLines = p.carried != nil && rows.same(p.carried.about)
 	if rows == nil {
 		return
 	}

@@ -69,6 +69,7 @@ type pass struct {
 	order     []*contender
 	reached   int                       // how many of the order are this plan's own; see reach
 	slab      []single                  // for those to come
+	keeps     []kept                    // likewise
 	wanted    int                       // so many of them come at once
 	classes   []class                   // of those of the order that are beyond reach
 	touched   map[int]bool              // those of them that are this plan's own
@@ -119,6 +120,7 @@ type pass struct {
 	ahead      bool             // newcomers wait until those ahead of them have moved
 	next       int              // of the records of the plan before; see lastOf
 	carried    *carry           // what the plan before has left; nil: nothing of use
+	sameLines  bool             // what it knows of lines is about the same ones
 	trail      trail            // through the order
 	byStart    [ordersMax]trail // through the starts
 	filled     int              // rounds with a second way
@@ -210,7 +212,8 @@ func (p *pass) hold(c *contender) {
 		if p.plan.Holds == nil {
 			p.plan.Holds = make([]batch.HoldDecision, 0, p.reached)
 		}
-		p.plan.Holds = append(p.plan.Holds, batch.HoldDecision{ID: c.workload().ID, Allocation: p.allocation(c)})
+		c.issued = p.allocation(c)
+		p.plan.Holds = append(p.plan.Holds, batch.HoldDecision{ID: c.workload().ID, Allocation: c.issued})
 	}
 	p.plan.Stats.Planned++
 	p.wake(timeOf(c.start()))
@@ -268,11 +271,18 @@ func (p *pass) allocation(c *contender) *batch.Allocation {
 // holdsStill says whether an allocation is that of the contender's place.
 func (p *pass) holdsStill(c *contender, held *batch.Allocation) bool {
 	was := c.recalled
-	deadline := time.Time{}
-	if c.place.Till != timeline.Never {
-		deadline = timeOf(c.place.Till)
+	if was == nil || was.record != c || was.option != c.option || !c.place.Equal(was.place) {
+		return false
 	}
-	return was != nil && was.record == c && was.option == c.option && c.place.Equal(was.place) && held.Via == c.via && held.Deadline.Equal(deadline)
+	return was.issued || held.Via == c.via && held.Deadline.Equal(deadlineOf(c.place))
+}
+
+// deadlineOf is when a stay ends; zero: never.
+func deadlineOf(s stay) time.Time {
+	if s.Till == timeline.Never {
+		return time.Time{}
+	}
+	return timeOf(s.Till)
 }
 
 // allocationAt is what a contender would hold at a place.

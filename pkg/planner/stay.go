@@ -120,7 +120,7 @@ func (p *pass) noteEnd() {
 // boardAsLeft is boardOfKept by what has changed since the plan before alone;
 // nil: it cannot be told by that.
 func (p *pass) boardAsLeft() *board {
-	if p.carried == nil || p.carried.end.line == nil || !p.about.same(p.carried.about) || p.found != nil {
+	if p.carried == nil || p.carried.end.line == nil || !p.sameLines || p.found != nil {
 		return nil // or another pass of this plan has moved some since
 	}
 	held := 0
