@@ -58,8 +58,8 @@ type needKey struct {
 }
 
 // claim is what a waiting workload claims; its records come with its queues.
-func (p *pass) claim(w *batch.Waiting) *claim {
-	k := &claim{waiting: w, via: batch.ViaOrder}
+func (p *pass) claim(w *batch.Waiting) claim {
+	k := claim{waiting: w, via: batch.ViaOrder}
 	last := w.Workload.LastVerdict
 	k.arrived = last == nil || !last.Reason.TakesPart()
 	switch promise := w.Workload.Promise; {

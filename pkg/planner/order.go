@@ -90,7 +90,8 @@ func (p *pass) judge(w *batch.Waiting) (*claim, batch.Verdict) {
 		return nil, verdictOf(batch.ReasonInvalidSpec, batch.Facts{Text: workload.Invalid})
 	}
 	queues, missing := p.queuesOf(workload)
-	k := p.claim(w)
+	k := new(claim)
+	*k = p.claim(w)
 	var never batch.Verdict
 	for _, q := range queues {
 		c, v := p.contender(k, q)

@@ -274,7 +274,10 @@ func (p *pass) holdsStill(c *contender, held *batch.Allocation) bool {
 	if was == nil || was.record != c || was.option != c.option || !c.place.Equal(was.place) {
 		return false
 	}
-	return was.issued || held.Via == c.via && held.Deadline.Equal(deadlineOf(c.place))
+	if was.issued { // as of one that waits
+		return c.via == batch.ViaOrder
+	}
+	return held.Via == c.via && held.Deadline.Equal(deadlineOf(c.place))
 }
 
 // deadlineOf is when a stay ends; zero: never.

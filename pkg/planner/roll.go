@@ -63,8 +63,7 @@ func (r *roll) holds(p *pass) bool {
 }
 
 // match goes over those that wait, each with its entry; nil: it is not in the
-// roll as it is now. Both are in order of rank, and what has not changed is the
-// same object.
+// roll. Both are in order of rank, and what has not changed is the same object.
 func (r *roll) match(waiting []*batch.Waiting, each func(w *batch.Waiting, known *entry)) {
 	var left []entry
 	if r != nil {
@@ -74,7 +73,7 @@ func (r *roll) match(waiting []*batch.Waiting, each func(w *batch.Waiting, known
 		for len(left) > 0 && left[0].waiting != w && batch.CompareRank(left[0].waiting.Workload, w.Workload) < 0 {
 			left = left[1:]
 		}
-		if len(left) > 0 && left[0].waiting == w {
+		if len(left) > 0 && (left[0].waiting == w || left[0].waiting.Workload.ID == w.Workload.ID) {
 			each(w, &left[0])
 			left = left[1:]
 		} else {
@@ -91,7 +90,7 @@ func (p *pass) recognize() {
 	}
 	matched := 0
 	before.match(p.Waiting, func(w *batch.Waiting, known *entry) {
-		if known == nil {
+		if known == nil || known.waiting != w {
 			p.strangers = append(p.strangers, w)
 		} else {
 			matched++
@@ -124,7 +123,12 @@ func (p *pass) callRoll() {
 	var limited []*claim
 	sweeps := p.fleet.sweeps()
 	before.match(p.waiting, func(w *batch.Waiting, known *entry) {
-		if known == nil || !known.lasts() {
+		switch {
+		case known != nil && known.waiting == w && known.lasts():
+		case known != nil && known.record != nil && onlyTold(known.waiting, w):
+			fresh := p.readdress(known, w)
+			known = &fresh
+		default:
 			fresh, k := p.assess(w)
 			known = &fresh
 			if k != nil {
@@ -201,6 +205,22 @@ func (p *pass) assess(w *batch.Waiting) (entry, *claim) {
 		return e, nil
 	}
 	return e, k
+}
+
+// onlyTold says whether one that waits differs from what it was in nothing but
+// what it was told, and the place that is held for it.
+func onlyTold(was, is *batch.Waiting) bool {
+	return was.Owner == is.Owner && was.Shape == is.Shape && was.Workload.OnlyTold(is.Workload)
+}
+
+// readdress is what assess would make of one that was only told something since
+// it was judged: the same request in the same queue.
+func (p *pass) readdress(was *entry, w *batch.Waiting) entry {
+	own := &single{claim: p.claim(w), record: *was.record}
+	own.link()
+	e := entry{waiting: w, record: &own.record, tier: was.tier}
+	e.class = e.record.freeze(p)
+	return e
 }
 
 // lasts says whether what was made of it holds in the next plan too.
@@ -287,6 +307,12 @@ type single struct {
 	records [1]*contender
 }
 
+// link makes the record that of the claim.
+func (s *single) link() {
+	s.records[0] = &s.record
+	s.claim.records, s.record.claim = s.records[:], &s.claim
+}
+
 // slabMax is how many of them are made at once at most.
 const slabMax = 128
 
@@ -300,9 +326,8 @@ func (p *pass) mine(index int) *contender {
 		own := &p.slab[0]
 		p.slab = p.slab[1:]
 		own.claim, own.record = *c.claim, *c
-		own.records[0] = &own.record
-		own.claim.records = own.records[:]
-		own.record.claim, own.record.frozen = &own.claim, false
+		own.link()
+		own.record.frozen = false
 		c = &own.record
 		p.order[index] = c
 		if index >= p.reached {
