@@ -31,6 +31,7 @@ type carry struct {
 	last       []*contender // that waited, in order
 	filled     int          // rounds with a second way
 	roll       *roll
+	answers    map[*shape]*answer
 }
 
 // pickUp takes what the plan before has left, if the nodes are the same. Where
@@ -52,12 +53,13 @@ func (p *pass) pickUp() {
 // recollect gives a record what the plan before has found out about it.
 func (p *pass) recollect(c *contender) {
 	was := p.lastOf(c)
+	c.heard = was != nil && was.heard && was.waiting == c.waiting
 	if was != nil && p.sameLines {
 		c.seen, c.resettled = was.seen, was.resettled
 		if was.key == c.key {
 			c.stuck = was.stuck
 			c.stuck.known = c.stuck.known && c.stuck.round == p.carried.filled
-			c.stuck.round = 1
+			c.stuck.round, c.stuck.shut = 1, shut{}
 		}
 	}
 	switch held := c.waiting.Held; {
@@ -116,7 +118,7 @@ func (p *pass) leave() {
 		known: p.fleet.known, views: p.Nodes, flavors: p.Flavors, topologies: p.Topologies,
 		tree: p.tree, line: p.line.nodes, ends: p.fleet.ends, uncertain: p.fleet.uncertain,
 		about: p.about, trail: p.trail, byStart: p.byStart, settled: p.settled, end: p.end,
-		last: make([]*contender, 0, p.reached), filled: p.filled, roll: p.roll,
+		last: make([]*contender, 0, p.reached), filled: p.filled, roll: p.roll, answers: p.answers,
 	}
 	for _, c := range p.starts {
 		left.starts = append(left.starts, c.place.Place)

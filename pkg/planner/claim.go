@@ -65,6 +65,7 @@ type contender struct {
 	stuck     stuck
 	gained    *kindGains // of its kind; of another board: not known yet
 	fresh     bool       // stuck since this way through the order
+	heard     bool       // it has been told what it would be told where it is held
 }
 
 // kept is a placement from the plan before.

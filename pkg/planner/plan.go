@@ -133,6 +133,7 @@ type pass struct {
 	elsewhere  []timeline.Gain  // memory that is used again; see helps
 
 	free        map[nodesKey]batch.Vector // of nodes, beside what runs
+	answers     map[*shape]*answer
 	quotaTerms  map[batch.QueueName]uint64
 	gainsOfKind map[*kind]*kindGains
 }
@@ -185,6 +186,7 @@ func (p *pass) conclude() {
 		}
 		v.pass(c)
 	}
+	p.answers = v.known
 	for _, r := range p.refused {
 		p.wait(r.waiting, r.verdict)
 	}

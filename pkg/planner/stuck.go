@@ -19,6 +19,15 @@ type stuck struct {
 	freed  int  // gains of quotas up to here do not help it
 	unpaid bool // quota may have been in the way, not the nodes alone
 	broke  bool // quota allows no earlier start on any nodes
+
+	shut shut
+}
+
+// shut is a board that has no earlier start as it is: as long as it has not been
+// written again, nor the place been changed.
+type shut struct {
+	on *board // nil: none is known
+	at int    // so often it had been written
 }
 
 // reliefs are gains of quotas, by the root of their tree.
@@ -71,11 +80,24 @@ func (p *pass) sticks(c *contender) bool {
 	return !some
 }
 
-// opened is when a contender may have an earlier start; false: it has none.
+// opened is when a contender may have an earlier start; false: it has none. As
+// long as nothing is written to the board, one answer is enough.
+func (p *pass) opened(c *contender) (in timeline.Span, some bool) {
+	written := p.full.nodes.Written()
+	if shut := &c.stuck.shut; shut.on == p.full && shut.at == written {
+		return timeline.Span{}, false
+	}
+	if in, some = p.opening(c); !some {
+		c.stuck.shut = shut{on: p.full, at: written}
+	}
+	return in, some
+}
+
+// opening is opened, where that is not known.
 //
 // Of one that was stuck, a run that was not possible then must use what was
 // gained since: it runs at that time, and one of its pods on that node.
-func (p *pass) opened(c *contender) (in timeline.Span, some bool) {
+func (p *pass) opening(c *contender) (in timeline.Span, some bool) {
 	k := &c.stuck
 	still := k.stillAt(c)
 	if still && p.gainedNothing() && k.read == 0 && k.freed == 0 {
@@ -88,7 +110,7 @@ func (p *pass) opened(c *contender) (in timeline.Span, some bool) {
 		return timeline.Span{}, false
 	case still && k.read == len(known.gains) && !k.unpaid:
 		return timeline.Span{}, false
-	case p.full.nodes.Len() == 1 && c.placed() && !p.mayBegin(c, known):
+	case p.full.nodes.Len() == 1 && c.placed() && c.key.shape.single() && !p.mayBegin(c, known):
 		return timeline.Span{}, false
 	case !still:
 		k.known = false
@@ -138,16 +160,30 @@ func (p *pass) reopened(c *contender, known *kindGains, freed []quota.Gain) (in 
 	return in
 }
 
-// mayBegin says whether a pod of a contender finds room before its start on the
-// only node, as far as can be told at once.
+// mayBegin says whether a contender may have room for an earlier start on the only
+// node, as far as can be told at once: for a whole run before its hold begins, or
+// just before that, as then its own hold is out of its way.
 func (p *pass) mayBegin(c *contender, known *kindGains) bool {
+	room, start := p.firstRoom(known), c.start()
+	switch {
+	case room >= start:
+		return false
+	case c.long != timeline.Forever && room+timeline.Time(c.long) <= start:
+		return true
+	}
+	just := timeline.Span{From: start - 1, Till: start}
+	return slices.ContainsFunc(known.kind.options, func(o option) bool { return p.full.nodes.Opens(0, o.sets[0].Each, just) })
+}
+
+// firstRoom is a time before which the only node has no room for a pod of a kind.
+func (p *pass) firstRoom(known *kindGains) timeline.Time {
 	if written := p.full.nodes.Written(); known.roomAt != written {
 		known.room, known.roomAt = timeline.Never, written
 		for i := range known.kind.options {
 			known.room = min(known.room, p.full.nodes.FirstRoom(known.kind.options[i].sets[0].Each))
 		}
 	}
-	return known.room < c.start()
+	return known.room
 }
 
 // unpaid says whether quota may keep a contender from an earlier start: then
@@ -266,9 +302,9 @@ func (p *pass) helps(c *contender, gains []timeline.Gain, own bool) timeline.Spa
 	till := c.due()
 	part := timeline.Span{From: timeline.Never}
 	if own {
-		elsewhere := p.elsewhere[:0]
+		elsewhere, only := p.elsewhere[:0], p.full.nodes.Len() == 1
 		for _, g := range gains {
-			if !slices.ContainsFunc(c.place.Seats, func(s timeline.Seat) bool { return s.Node == g.Node }) {
+			if !only && !slices.ContainsFunc(c.place.Seats, func(s timeline.Seat) bool { return s.Node == g.Node }) {
 				elsewhere = append(elsewhere, g)
 			} else if in := g.Uses(c.long, timeline.Span{From: p.from, Till: till}); in.From < in.Till {
 				part.From, part.Till = min(part.From, in.From), max(part.Till, in.Till)

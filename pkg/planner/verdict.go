@@ -12,17 +12,27 @@ import (
 // so that the time for which it is asked makes no difference.
 type verdicts struct {
 	p      *pass
-	known  map[*shape]*batch.Verdict
+	known  map[*shape]*answer
+	before map[*shape]*answer // of the plan before, by the same policy
 	moved  map[*contender]string
 	lost   map[*contender]string
 	crowds map[*shape]*crowd
 	heads  map[batch.QueueName]*contender // the first of each queue that waits; nil: some may overtake
 }
 
+// answer is the verdict for all that ask for the same.
+type answer struct {
+	batch.Verdict
+	again bool // the plan before gave it, too
+}
+
 func newVerdicts(p *pass) *verdicts {
-	v := &verdicts{p: p, known: map[*shape]*batch.Verdict{}, moved: map[*contender]string{}, lost: map[*contender]string{}, crowds: map[*shape]*crowd{}}
+	v := &verdicts{p: p, known: map[*shape]*answer{}, moved: map[*contender]string{}, lost: map[*contender]string{}, crowds: map[*shape]*crowd{}}
 	if p.Policy.Backfill == batch.BackfillStrict {
 		v.heads = map[batch.QueueName]*contender{}
+	}
+	if p.carried != nil && p.carried.roll.policy == p.Policy {
+		v.before = p.carried.answers
 	}
 	return v
 }
@@ -32,8 +42,20 @@ func newVerdicts(p *pass) *verdicts {
 type place struct{ index, position int }
 
 // unchanged says whether the answer is the one that was given before: of most
-// that wait nothing else need be worked out.
+// that wait nothing else need be worked out. Who is still where he was, and had the
+// same answer then, has it as long as all have it that ask for the same.
 func (v *verdicts) unchanged(c *contender) bool {
+	stays := c.issued != nil && c.issued == c.waiting.Held && !c.asksDomain()
+	if c.heard && stays && v.ofShape(c).again {
+		return true
+	}
+	told := v.told(c)
+	c.heard = told && stays
+	return told
+}
+
+// told says whether a contender was last told what would be told it now.
+func (v *verdicts) told(c *contender) bool {
 	last := c.workload().LastVerdict
 	if last == nil {
 		return false
@@ -71,17 +93,21 @@ func (p *pass) sameBound(bound string, last *batch.Verdict) bool {
 // sameGround says whether a contender waits for the reason that it was told, by
 // the same quotas or for the same nodes.
 func (v *verdicts) sameGround(c *contender, last *batch.Verdict) bool {
-	is := v.ofShape(c)
-	return last.Reason == is.Reason && last.Facts.Terms == is.Facts.Terms &&
-		last.Facts.NotReady == is.Facts.NotReady && last.Facts.Tainted == is.Facts.Tainted
+	return sameGround(&v.ofShape(c).Verdict, last)
+}
+
+func sameGround(a, b *batch.Verdict) bool {
+	return a.Reason == b.Reason && a.Facts.Terms == b.Facts.Terms && a.Facts.NotReady == b.Facts.NotReady && a.Facts.Tainted == b.Facts.Tainted
 }
 
 // ofShape is the answer for all that ask for the same.
-func (v *verdicts) ofShape(c *contender) *batch.Verdict {
+func (v *verdicts) ofShape(c *contender) *answer {
 	known, ok := v.known[c.key.shape]
 	if !ok {
-		judged := v.judge(c)
-		known = &judged
+		known = &answer{Verdict: v.judge(c)}
+		if was := v.before[c.key.shape]; was != nil {
+			known.again = sameGround(&known.Verdict, &was.Verdict)
+		}
 		v.known[c.key.shape] = known
 	}
 	return known
@@ -91,7 +117,7 @@ func (v *verdicts) verdict(c *contender, at place) batch.Verdict {
 	if c.nomination != nil {
 		return v.preempting(c, at)
 	}
-	verdict := *v.ofShape(c)
+	verdict := v.ofShape(c).Verdict
 	verdict.Facts.Queue = c.queue.Name
 	verdict.Position = at.position
 	if c.at != nil {
