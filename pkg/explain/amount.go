@@ -2,6 +2,7 @@ package explain
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/berth-dev/berth/pkg/batch"
@@ -12,13 +13,13 @@ import (
 func Amount(name batch.ResourceName, amount batch.Amount) string {
 	switch {
 	case name == batch.ResourceCPU && amount%1000 == 0:
-		return fmt.Sprint(int64(amount) / 1000)
+		return strconv.FormatInt(int64(amount)/1000, 10)
 	case name == batch.ResourceCPU:
 		return fmt.Sprintf("%dm", amount)
 	case name == "memory" || name == "ephemeral-storage" || strings.HasPrefix(string(name), "hugepages-"):
 		return binary(int64(amount))
 	}
-	return fmt.Sprint(int64(amount))
+	return strconv.FormatInt(int64(amount), 10)
 }
 
 // noun is the name of a resource in a sentence.
@@ -45,7 +46,7 @@ func asked(asks []batch.Ask, resource batch.ResourceName) string {
 	parts := make([]string, 0, len(asks))
 	for _, a := range asks {
 		if a.Pods > 0 {
-			parts = append(parts, fmt.Sprintf("%s × %s", howMany(a), each(a.Requests, resource)))
+			parts = append(parts, howMany(a)+" × "+each(a.Requests, resource))
 		}
 	}
 	if len(parts) == 0 {
@@ -59,7 +60,7 @@ func howMany(a batch.Ask) string {
 	if a.Least > 0 && a.Least < a.Pods {
 		return fmt.Sprintf("%d to %d", a.Least, a.Pods)
 	}
-	return fmt.Sprint(a.Pods)
+	return strconv.Itoa(a.Pods)
 }
 
 func each(requests batch.Resources, resource batch.ResourceName) string {

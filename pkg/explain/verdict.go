@@ -199,7 +199,7 @@ func missed(f batch.Facts) string {
 }
 
 func priority(v batch.Verdict) string {
-	return fmt.Sprintf("asks %s; would fit now, but %s; %s", asked(v.Facts.Asked, v.Facts.Resource), ahead(v.Facts), when(v))
+	return "asks " + asked(v.Facts.Asked, v.Facts.Resource) + "; would fit now, but " + ahead(v.Facts) + "; " + when(v)
 }
 
 func ahead(f batch.Facts) string {
@@ -225,7 +225,7 @@ func ahead(f batch.Facts) string {
 
 func resources(v batch.Verdict) string {
 	f := v.Facts
-	return fmt.Sprintf("asks %s%s; %s%s; %s", asked(f.Asked, f.Resource), aside(f), free(f), room(f), when(v))
+	return "asks " + asked(f.Asked, f.Resource) + aside(f) + "; " + free(f) + room(f) + "; " + when(v)
 }
 
 func topology(v batch.Verdict) string {
@@ -245,7 +245,7 @@ func free(f batch.Facts) string {
 	if f.Resource == "" {
 		return "not enough is free" + where(f)
 	}
-	return fmt.Sprintf("%s of %s %s free%s", Amount(f.Resource, f.Free), Amount(f.Resource, f.Limit), noun(f.Resource), where(f))
+	return Amount(f.Resource, f.Free) + " of " + Amount(f.Resource, f.Limit) + " " + noun(f.Resource) + " free" + where(f)
 }
 
 // aside says that whole nodes are asked for, or one domain.

@@ -254,24 +254,33 @@ func (p *pass) throttled(order []ranked, limited []*claim) []ranked {
 // workload keep the order in which its queues are listed.
 func (r *roll) byTier(ranks []ranked) (order []*contender, classes []class) {
 	order, classes = make([]*contender, len(ranks)), make([]class, len(ranks))
-	count := map[int32]int{}
-	for i := range ranks {
-		count[ranks[i].tier]++
-	}
-	next, at := map[int32]int{}, 0
-	for _, tier := range slices.SortedFunc(maps.Keys(count), func(a, b int32) int { return cmp.Compare(b, a) }) {
-		next[tier] = at
-		at += count[tier]
-	}
-	for i := range ranks {
-		c := &ranks[i]
-		at := next[c.tier]
-		order[at] = c.contender
-		if c.frozen {
-			classes[at] = r.entries[c.entry].class
+	next := map[int32]*int{} // index of the next of a tier
+	each := func(visit func(c *ranked, next *int)) {
+		var of *int
+		for i := range ranks { // mostly of the tier of the one before
+			if i == 0 || ranks[i].tier != ranks[i-1].tier {
+				if of = next[ranks[i].tier]; of == nil {
+					of = new(int)
+					next[ranks[i].tier] = of
+				}
+			}
+			visit(&ranks[i], of)
 		}
-		next[c.tier]++
 	}
+	each(func(_ *ranked, count *int) { *count++ })
+	at := 0
+	for _, tier := range slices.SortedFunc(maps.Keys(next), func(a, b int32) int { return cmp.Compare(b, a) }) {
+		count := *next[tier]
+		*next[tier] = at
+		at += count
+	}
+	each(func(c *ranked, next *int) {
+		order[*next] = c.contender
+		if c.frozen {
+			classes[*next] = r.entries[c.entry].class
+		}
+		*next++
+	})
 	return order, classes
 }
 

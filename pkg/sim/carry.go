@@ -97,17 +97,23 @@ func (w *world) wait(d batch.WaitDecision) {
 	if !before.Equal(verdict.PlannedStart) {
 		w.notePlanned(j, before, verdict.PlannedStart)
 	}
-	w.log(EventWait, d.ID, WaitDetail{Reason: verdict.Reason, Message: verdict.Message})
+	if w.logs() {
+		w.log(EventWait, d.ID, WaitDetail{Reason: verdict.Reason, Message: verdict.Message})
+	}
 }
 
 func (w *world) notePlanned(j *job, before, planned time.Time) {
+	if !planned.IsZero() {
+		j.planned = append(j.planned, w.offset(planned))
+		j.later = j.later || (!before.IsZero() && planned.After(before))
+	}
+	if !w.logs() {
+		return
+	}
 	var text *string
 	if !planned.IsZero() {
-		at := w.offset(planned)
-		s := offsetText(at)
+		s := offsetText(w.offset(planned))
 		text = &s
-		j.planned = append(j.planned, at)
-		j.later = j.later || (!before.IsZero() && planned.After(before))
 	}
 	w.log(EventPlan, j.workload.ID, PlanDetail{PlannedStart: text})
 }
