@@ -256,6 +256,9 @@ func (p *pass) wait(w *batch.Waiting, v batch.Verdict) {
 	if last := w.Workload.LastVerdict; last != nil && v.SameAnswer(*last) {
 		return
 	}
+	if p.plan.Wait == nil {
+		p.plan.Wait = make([]batch.WaitDecision, 0, len(p.strangers)+1) // about as many as the last time
+	}
 	p.plan.Wait = append(p.plan.Wait, batch.WaitDecision{ID: w.Workload.ID, Verdict: v})
 }
 
