@@ -242,8 +242,8 @@ func (h *hunt) passesOver(index int) bool {
 }
 
 // mayTake says whether a contender may take a place: who is barred may still
-// have that of one that does not run yet.
+// have that of one that does not run yet, and one beside all that starts.
 func (h *hunt) mayTake(c *contender) bool {
 	by := h.p.barred[c.workload().ID]
-	return len(by) == 0 || len(by) == 1 && h.prey == preyStarts
+	return len(by) == 0 || len(by) == 1 && h.prey >= preyStarts
 }
