@@ -107,8 +107,10 @@ type Facts struct {
 	// Lost is the work that is lost by those that give way, in seconds of the
 	// resource.
 	Lost Amount
-	// Nodes would do but are not available: NotReady and Tainted of them.
-	NotReady, Tainted int
+	// Nodes would do but are not available: NotReady and Tainted of them, and the
+	// names of the first few of each.
+	NotReady, Tainted           int
+	NotReadyNames, TaintedNames string
 	// Walltimes asked and allowed.
 	Walltime, WalltimeMax Walltime
 	// Window is how far ahead planned starts are shown, where there is one that
@@ -157,7 +159,7 @@ func (v Verdict) SameAnswer(other Verdict) bool {
 	switch {
 	case v.Reason == ReasonQuotaExceeded, v.Reason == ReasonBorrowingLimit:
 		return v.Facts.Terms == other.Facts.Terms
-	case v.Reason == ReasonNodesUnavailable && (v.Facts.NotReady != other.Facts.NotReady || v.Facts.Tainted != other.Facts.Tainted):
+	case v.Reason == ReasonNodesUnavailable && !v.Facts.SameAway(other.Facts):
 		return false
 	case v.Reason == ReasonNotPlanned && (v.Facts.Bound != other.Facts.Bound || v.Facts.Limit != other.Facts.Limit):
 		return false
@@ -165,6 +167,12 @@ func (v Verdict) SameAnswer(other Verdict) bool {
 		return v.Facts.InTurn == other.Facts.InTurn && v.Facts.Loose == other.Facts.Loose
 	}
 	return v.Facts.sameCause(other.Facts)
+}
+
+// SameAway says whether the same nodes are not available for the same reasons, as
+// far as that is told.
+func (f Facts) SameAway(other Facts) bool {
+	return f.NotReady == other.NotReady && f.Tainted == other.Tainted && f.NotReadyNames == other.NotReadyNames && f.TaintedNames == other.TaintedNames
 }
 
 // sameNames says whether two facts are about the same.

@@ -232,13 +232,13 @@ func TestWhoWaitsForNodesIsToldWhichAreStillAway(t *testing.T) {
 	w.node("n1", 8, cordon)
 	w.node("n2", 8, cordon)
 	w.until(2)
-	w.reason("gang", batch.ReasonNodesUnavailable, "2 nodes would do but are cordoned or tainted; it starts by itself once they return")
+	w.reason("gang", batch.ReasonNodesUnavailable, "2 nodes would do but are cordoned or tainted: n1, n2; it starts by itself once they return")
 	w.node("n1", 8, func(n *batch.Node) { n.Ready = false })
 	w.until(3)
-	w.reason("gang", batch.ReasonNodesUnavailable, "2 nodes would do but are unavailable (1 not ready, 1 cordoned or tainted)")
+	w.reason("gang", batch.ReasonNodesUnavailable, "2 nodes would do but are unavailable (1 not ready: n1; 1 cordoned or tainted: n2)")
 	w.node("n2", 8, nil)
 	w.until(4)
-	w.reason("gang", batch.ReasonNodesUnavailable, "1 node would do but is not ready; it starts by itself once that one returns")
+	w.reason("gang", batch.ReasonNodesUnavailable, "1 node would do but is not ready: n1; it starts by itself once that one returns")
 }
 
 func TestB84ZeroPodsMeanPaused(t *testing.T) {

@@ -308,11 +308,19 @@ func where(f batch.Facts) string {
 func unavailable(f batch.Facts) string {
 	switch {
 	case f.Tainted == 0:
-		return be(f.NotReady) + " not ready"
+		return be(f.NotReady) + " not ready" + named(f.NotReadyNames)
 	case f.NotReady == 0:
-		return be(f.Tainted) + " cordoned or tainted"
+		return be(f.Tainted) + " cordoned or tainted" + named(f.TaintedNames)
 	}
-	return fmt.Sprintf("are unavailable (%d not ready, %d cordoned or tainted)", f.NotReady, f.Tainted)
+	return fmt.Sprintf("are unavailable (%d not ready%s; %d cordoned or tainted%s)", f.NotReady, named(f.NotReadyNames), f.Tainted, named(f.TaintedNames))
+}
+
+// named says which they are, where that is known.
+func named(names string) string {
+	if names == "" {
+		return ""
+	}
+	return ": " + names
 }
 
 func be(n int) string {

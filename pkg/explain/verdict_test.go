@@ -210,8 +210,8 @@ func TestVerdictsInWords(t *testing.T) {
 		},
 		{
 			"nodes that are away",
-			batch.Verdict{Reason: batch.ReasonNodesUnavailable, Facts: batch.Facts{Asked: gang, NotReady: 1, Tainted: 2}},
-			"asks 4 × 8 nvidia.com/gpu; 3 nodes would do but are unavailable (1 not ready, 2 cordoned or tainted); it starts by itself once they return",
+			batch.Verdict{Reason: batch.ReasonNodesUnavailable, Facts: batch.Facts{Asked: gang, NotReady: 1, NotReadyNames: "n7", Tainted: 2, TaintedNames: "n2, n4"}},
+			"asks 4 × 8 nvidia.com/gpu; 3 nodes would do but are unavailable (1 not ready: n7; 2 cordoned or tainted: n2, n4); it starts by itself once they return",
 		},
 		{
 			"too deep",

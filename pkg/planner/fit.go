@@ -302,22 +302,25 @@ func (p *pass) try(r request, flavor *batch.Flavor, domain *topology.Domain) *at
 	return a
 }
 
-// countAway counts the nodes that would do and are away.
+// countAway counts the nodes that would do and are away, and names the first few.
 func (p *pass) countAway(a *attempt) {
 	seen := map[int32]bool{}
+	var notReady, tainted []string
 	for i := range a.all {
 		for _, node := range a.all[i].Nodes {
 			if _, usable := slices.BinarySearch(a.usable[i].Nodes, node); usable || seen[node] {
 				continue
 			}
 			seen[node] = true
-			if p.Nodes[node].Node.Ready {
-				a.facts.Tainted++
+			if n := p.Nodes[node].Node; n.Ready {
+				tainted = append(tainted, string(n.Name))
 			} else {
-				a.facts.NotReady++
+				notReady = append(notReady, string(n.Name))
 			}
 		}
 	}
+	a.facts.NotReady, a.facts.NotReadyNames = len(notReady), firstNames(notReady)
+	a.facts.Tainted, a.facts.TaintedNames = len(tainted), firstNames(tainted)
 }
 
 func nodesOf(place timeline.Place) int {

@@ -117,7 +117,7 @@ func (v *verdicts) lostNode(c *contender, held *batch.Allocation) string {
 	if held == nil {
 		return ""
 	}
-	for _, placement := range held.PodSets {
+	for set, placement := range held.PodSets {
 		for _, host := range placement.Hosts {
 			i, ok := v.p.fleet.index[host]
 			switch {
@@ -125,12 +125,21 @@ func (v *verdicts) lostNode(c *contender, held *batch.Allocation) string {
 				return "node " + string(host) + " is gone"
 			case !v.p.Nodes[i].Node.Ready:
 				return "node " + string(host) + " is not ready"
-			case c.key.shape.absent || !slices.ContainsFunc(c.options, func(o option) bool { return o.has(int32(i)) }):
+			case !v.p.takes(i, c, set, held.Flavor):
 				return "node " + string(host) + " takes no new work"
 			}
 		}
 	}
 	return ""
+}
+
+// takes says whether a node takes new work of a pod set in a flavor.
+func (p *pass) takes(node int, c *contender, set int, flavor batch.FlavorName) bool {
+	if sets := c.workload().PodSets; c.key.shape.absent && set < len(sets) {
+		_, usable := slices.BinarySearch(p.mask(&sets[set], p.Flavors[flavor]).usable, int32(node))
+		return usable
+	}
+	return slices.ContainsFunc(c.options, func(o option) bool { return o.has(int32(node)) })
 }
 
 func (o option) has(node int32) bool {

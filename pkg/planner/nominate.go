@@ -263,8 +263,16 @@ func (p *pass) nominate() {
 	}
 }
 
-// namesMax bounds how many victims are named in an answer.
+// namesMax bounds how many victims, or nodes, are named in an answer.
 const namesMax = 8
+
+// firstNames are the first of some names, and how many more there are.
+func firstNames(names []string) string {
+	if more := len(names) - namesMax; more > 0 {
+		names = append(names[:namesMax:namesMax], fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(names, ", ")
+}
 
 // nameLate names a victim, and the pod of it that is still there when its grace
 // is over: somebody has to look at that one.
@@ -297,14 +305,9 @@ func (v *verdicts) preempting(c *contender, at place) batch.Verdict {
 		if until.After(facts.Until) {
 			facts.Until = until
 		}
-		if len(names) < namesMax {
-			names = append(names, p.nameLate(s))
-		}
+		names = append(names, p.nameLate(s))
 	}
-	if more := facts.Ahead - len(names); more > 0 {
-		names = append(names, fmt.Sprintf("%d more", more))
-	}
-	facts.First = strings.Join(names, ", ")
+	facts.First = firstNames(names)
 	if promise := c.workload().Promise; !promise.IsZero() && verdict.PlannedStart.After(promise) {
 		verdict.MovedBy = "a place that is not free yet"
 		if len(names) > 0 {
