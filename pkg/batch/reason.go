@@ -111,6 +111,9 @@ type Facts struct {
 	// names of the first few of each.
 	NotReady, Tainted           int
 	NotReadyNames, TaintedNames string
+	// SafeUntil is when the first of those is exempt no more whose place it may take;
+	// zero: none is, or it stands too far back to be told.
+	SafeUntil time.Time
 	// Walltimes asked and allowed.
 	Walltime, WalltimeMax Walltime
 	// Window is how far ahead planned starts are shown, where there is one that
@@ -153,7 +156,7 @@ type Ask struct {
 // nodes that are away: which of them, and why, is what somebody has to act on; and
 // with the bounds of planned starts.
 func (v Verdict) SameAnswer(other Verdict) bool {
-	if v.Reason != other.Reason || !v.PlannedStart.Equal(other.PlannedStart) {
+	if v.Reason != other.Reason || !v.PlannedStart.Equal(other.PlannedStart) || !v.Facts.SafeUntil.Equal(other.Facts.SafeUntil) {
 		return false
 	}
 	switch {

@@ -15,6 +15,9 @@ func Verdict(v batch.Verdict) string {
 	if loose := Loose(v.Facts.Loose); loose != "" {
 		text += "; " + loose
 	}
+	if until := v.Facts.SafeUntil; !until.IsZero() {
+		text += "; work whose place it may take is exempt from that until " + Instant(until)
+	}
 	if v.MovedBy != "" {
 		text += "; moved later by: " + v.MovedBy
 	}

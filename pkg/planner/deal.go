@@ -16,6 +16,9 @@ func (h *hunt) try(index int, c *contender) {
 	s := h.scene(c)
 	if !s.safe.IsZero() {
 		h.p.wake(s.safe)
+		if h.prey == preyRuns { // of the others not all that are exempt are known
+			h.p.noteSafe(c, s.safe)
+		}
 	}
 	if len(s.victims) == 0 || !h.mayTake(c) {
 		return

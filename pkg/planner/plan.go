@@ -79,6 +79,8 @@ type pass struct {
 	last      int                       // index of the last of them that was beyond reach
 	nominated []*contender              // those that a place is kept for, or that start in one
 
+	exempt map[*claim]time.Time // see safeUntil
+
 	// What this plan has decided before it went over everything again: whose
 	// place is taken, and for whom a place is kept.
 	taken map[batch.WorkloadID]batch.Eviction
@@ -149,6 +151,7 @@ func newPass(snapshot batch.Snapshot, now time.Time) *pass {
 		leaving:  map[batch.WorkloadID]bool{},
 		ready:    map[batch.WorkloadID]bool{},
 		begun:    map[batch.WorkloadID]bool{},
+		exempt:   map[*claim]time.Time{},
 		retried:  map[batch.WorkloadID]int{},
 		touched:  map[int]bool{},
 		free:     map[nodesKey]batch.Vector{},

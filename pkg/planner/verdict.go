@@ -45,12 +45,12 @@ type place struct{ index, position int }
 // that wait nothing else need be worked out. Who is still where he was, and had the
 // same answer then, has it as long as all have it that ask for the same.
 func (v *verdicts) unchanged(c *contender) bool {
-	stays := c.issued != nil && c.issued == c.waiting.Held && !c.asksDomain()
+	stays := c.issued != nil && c.issued == c.waiting.Held && !c.asksDomain() && (len(v.p.exempt) == 0 || v.p.exempt[c.claim].IsZero())
 	if c.heard && stays && v.ofShape(c).again {
 		return true
 	}
 	told := v.told(c)
-	c.heard = told && stays
+	c.heard = told && stays && c.workload().LastVerdict.Facts.SafeUntil.IsZero()
 	return told
 }
 
@@ -93,11 +93,11 @@ func (p *pass) sameBound(bound string, last *batch.Verdict) bool {
 // sameGround says whether a contender waits for the reason that it was told, by
 // the same quotas or for the same nodes.
 func (v *verdicts) sameGround(c *contender, last *batch.Verdict) bool {
-	return sameGround(&v.ofShape(c).Verdict, last)
+	return sameGround(&v.ofShape(c).Verdict, last) && last.Facts.SafeUntil.Equal(v.p.safeUntil(c))
 }
 
 func sameGround(a, b *batch.Verdict) bool {
-	return a.Reason == b.Reason && a.Facts.Terms == b.Facts.Terms && a.Facts.NotReady == b.Facts.NotReady && a.Facts.Tainted == b.Facts.Tainted
+	return a.Reason == b.Reason && a.Facts.Terms == b.Facts.Terms && a.Facts.SameAway(b.Facts)
 }
 
 // ofShape is the answer for all that ask for the same.
@@ -132,6 +132,9 @@ func (v *verdicts) verdict(c *contender, at place) batch.Verdict {
 		verdict.Reason = batch.ReasonNotPlanned
 		verdict.Facts.Bound = c.bound
 		verdict.Facts.Limit = batch.Amount(limitOf(v.p.Policy, c.bound))
+	}
+	if verdict.Reason != batch.ReasonNotPlanned {
+		verdict.Facts.SafeUntil = v.p.safeUntil(c)
 	}
 	verdict.Facts.InTurn = c.at == nil && v.behind(c)
 	verdict.Facts.Loose = c.looseIn(verdict.Facts.Flavor)
