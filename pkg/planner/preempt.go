@@ -50,16 +50,25 @@ func (p *pass) preempt() *pass {
 		if of != preyNamed {
 			return p.with(h)
 		}
-		maps.DeleteFunc(h.stayOut, func(id batch.WorkloadID, _ *batch.Workload) bool { return p.named[id] == nil })
-		switch {
-		case len(h.stayOut) == 0:
-		case p.found == nil && p.before != nil:
-			return p.asNext()
-		default:
-			return p.without(h.stayOut)
+		if again := p.withoutNamed(h); again != nil {
+			return again
 		}
 	}
 	return nil
+}
+
+// withoutNamed is the pass to be made if some of those for whom others are to go
+// would lose their places at once; nil: none would.
+func (p *pass) withoutNamed(h *hunt) *pass {
+	maps.DeleteFunc(h.stayOut, func(id batch.WorkloadID, _ *batch.Workload) bool { return p.named[id] == nil })
+	switch {
+	case len(h.stayOut) == 0:
+		return nil
+	case p.found == nil && p.before != nil:
+		return p.asNext()
+	default:
+		return p.without(h.stayOut)
+	}
 }
 
 // anew is a pass over the same snapshot with other decisions: what was found out
