@@ -372,15 +372,27 @@ func (p *pass) opens(key floorKey, given stay) bool {
 // takes of a quota is there.
 func (p *pass) ownHelps(c *contender) bool {
 	just := timeline.Span{From: c.start() - 1, Till: c.start()}
-	return slices.ContainsFunc(c.options, func(o option) bool {
-		switch {
-		case !p.full.pays(o.bill, just):
-			return false
-		case !o.bill.Free() && p.tree.Meets(o.bill, c.place.bill):
-			return true // its own quota is in its way on any nodes
+	for i := range c.options {
+		if p.ownHelpsIn(c, &c.options[i], just) {
+			return true
 		}
-		return slices.ContainsFunc(c.place.Seats, func(s timeline.Seat) bool {
-			return slices.ContainsFunc(o.sets, func(set timeline.Set) bool { return p.full.nodes.Opens(s.Node, set.Each, just) })
-		})
-	})
+	}
+	return false
+}
+
+func (p *pass) ownHelpsIn(c *contender, o *option, just timeline.Span) bool {
+	switch {
+	case !p.full.pays(o.bill, just):
+		return false
+	case !o.bill.Free() && p.tree.Meets(o.bill, c.place.bill):
+		return true // its own quota is in its way on any nodes
+	}
+	for _, s := range c.place.Seats {
+		for i := range o.sets {
+			if p.full.nodes.Opens(s.Node, o.sets[i].Each, just) {
+				return true
+			}
+		}
+	}
+	return false
 }

@@ -140,7 +140,9 @@ func (p *pass) reopened(c *contender, known *kindGains, freed []quota.Gain) (in 
 	}
 	in = timeline.Span{From: timeline.Never}
 	if k.read < len(known.gains) {
-		if own := c.holdsOn(known.nodes); own || p.mayHelp(c, known) {
+		if own := c.holdsOn(known.nodes); own && k.read == 0 && p.full.nodes.Len() == 1 {
+			in = known.all.Uses(c.long, timeline.Span{From: p.from, Till: c.due()}) // and may be more than that
+		} else if own || p.mayHelp(c, known) {
 			in = p.helps(c, known.gains[k.read:], own)
 		}
 	}
@@ -172,7 +174,17 @@ func (p *pass) mayBegin(c *contender, known *kindGains) bool {
 		return true
 	}
 	just := timeline.Span{From: start - 1, Till: start}
-	return slices.ContainsFunc(known.kind.options, func(o option) bool { return p.full.nodes.Opens(0, o.sets[0].Each, just) })
+	return known.kind.opens(p.full.nodes, timeline.Gain{Span: just})
+}
+
+// opens says whether a pod of a kind fits where there is more room.
+func (k *kind) opens(nodes *timeline.Timeline, g timeline.Gain) bool {
+	for i := range k.options {
+		if nodes.Opens(g.Node, k.options[i].sets[0].Each, g.Span) {
+			return true
+		}
+	}
+	return false
 }
 
 // firstRoom is a time before which the only node has no room for a pod of a kind.
@@ -251,11 +263,13 @@ func (p *pass) gainsOf(c *contender) *kindGains {
 		c.gained = known
 	}
 	for _, g := range p.gains[known.read:] {
-		if slices.ContainsFunc(kind.options, func(o option) bool { return p.full.nodes.Opens(g.Node, o.sets[0].Each, g.Span) }) {
+		if kind.opens(p.full.nodes, g) {
 			if known.gains == nil { // of most kinds there are none
 				known.nodes = timeline.NewNodes(p.full.nodes.Len())
 				known.chances = make([]timeline.Chance, len(kind.options))
+				known.all = g
 			}
+			known.all.From, known.all.Till = min(known.all.From, g.From), max(known.all.Till, g.Till)
 			known.gains = append(known.gains, g)
 			known.nodes.Add(g.Node)
 		}
@@ -269,6 +283,7 @@ type kindGains struct {
 	kind    *kind
 	board   *board // that has gained
 	gains   []timeline.Gain
+	all     timeline.Gain     // of them taken together, where there is one node
 	nodes   *timeline.Nodes   // of the gains
 	chances []timeline.Chance // on them, by option
 	read    int               // of all
