@@ -172,7 +172,17 @@ func (p *pass) round() (started, changed bool) {
 	if p.left = nil; filled { // what the last round left is of no use once more has started
 		p.endRound(planned)
 	}
+	if filled && changed && !started && p.stands(planned) {
+		p.left, changed = nil, false
+	}
 	return started, changed || started
+}
+
+// stands says whether a round more would find everyone where this one has left him:
+// without a start as many may be planned, nobody is placed where he ranks any more,
+// and there is no more room than there was. Most rounds move some and end so.
+func (p *pass) stands(planned []*contender) bool {
+	return p.steady && p.turns() == nil && !p.anyNewAhead() && allKept(planned) && !p.roomier(planned) && p.growsNominated() == nil
 }
 
 // begin takes the place of a claim that starts; false if that has been done.
