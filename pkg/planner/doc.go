@@ -33,5 +33,6 @@
 //	plan.go       the stages put together; changes only
 //
 // What the plan before found out, so that most need not be found again: carry.go is what is left of it, again.go the
-// questions with their answers, stuck.go who has no earlier start, roll.go those that wait, fleet.go the nodes.
+// questions with their answers, stuck.go who has no earlier start, roll.go those that wait, fleet.go the nodes,
+// charge.go what runs on them.
 package planner
