@@ -7,15 +7,19 @@ func (w *Workload) OnlyTold(other *Workload) bool {
 	return w.asksAs(other) && w.standsAs(other)
 }
 
-// asksAs compares what was asked for.
+// asksAs compares what was asked for, and by whom.
 func (w *Workload) asksAs(other *Workload) bool {
 	return w.ID == other.ID && w.UID == other.UID && w.Namespace == other.Namespace && w.Name == other.Name &&
-		w.LocalQueue == other.LocalQueue && w.Walltime == other.Walltime && w.Priority == other.Priority &&
-		w.Submitter == other.Submitter && w.Account == other.Account && w.Held == other.Held &&
-		w.QueuedAt == other.QueuedAt && w.Invalid == other.Invalid && w.TimeMin == other.TimeMin &&
-		w.Begin == other.Begin && w.EndBefore == other.EndBefore && w.JobName == other.JobName && w.Array == other.Array &&
-		w.Exclusive == other.Exclusive && w.NoRequeue == other.NoRequeue && w.Checkpoint == other.Checkpoint &&
-		one(w.PodSets, other.PodSets) && one(w.After, other.After)
+		w.LocalQueue == other.LocalQueue && w.Priority == other.Priority && w.Submitter == other.Submitter &&
+		w.Account == other.Account && w.QueuedAt == other.QueuedAt && w.Invalid == other.Invalid &&
+		w.JobName == other.JobName && w.Array == other.Array && w.wishesAs(other)
+}
+
+// wishesAs compares what was asked for by itself.
+func (w *Workload) wishesAs(other *Workload) bool {
+	return w.Walltime == other.Walltime && w.TimeMin == other.TimeMin && w.Begin == other.Begin && w.EndBefore == other.EndBefore &&
+		w.Held == other.Held && w.Exclusive == other.Exclusive && w.NoRequeue == other.NoRequeue &&
+		w.Checkpoint == other.Checkpoint && one(w.PodSets, other.PodSets) && one(w.After, other.After)
 }
 
 // standsAs compares the decisions, but for what it was told.

@@ -145,26 +145,7 @@ func (p *pass) round() (started, changed bool) {
 	planned := p.keepPromises()
 	filled := !allKept(planned) || p.roomier(planned) || p.growsNominated() != nil
 	if filled {
-		before := make([]timeline.Time, len(planned))
-		for i, c := range planned {
-			before[i] = c.promise
-		}
-		p.regain(planned)
-		changed = p.growNominated(planned, nil)
-		p.fill(planned)
-		changed = p.preferListed(planned) || changed
-		p.searched = p.full.clone()
-		p.exchange(planned)
-		p.growAll(planned)
-		for i, c := range planned {
-			c.looked = true
-			if c.at != nil && c.starts(p) {
-				started = p.begin(c) || started
-				continue
-			}
-			c.note()
-			changed = changed || c.promise != before[i]
-		}
+		started, changed = p.seek(planned)
 	}
 	if !started {
 		started = p.greedy(p.overlooked())
@@ -176,6 +157,31 @@ func (p *pass) round() (started, changed bool) {
 		p.left, changed = nil, false
 	}
 	return started, changed || started
+}
+
+// seek is the second way through a round.
+func (p *pass) seek(planned []*contender) (started, changed bool) {
+	before := make([]timeline.Time, len(planned))
+	for i, c := range planned {
+		before[i] = c.promise
+	}
+	p.regain(planned)
+	changed = p.growNominated(planned, nil)
+	p.fill(planned)
+	changed = p.preferListed(planned) || changed
+	p.searched = p.full.clone()
+	p.exchange(planned)
+	p.growAll(planned)
+	for i, c := range planned {
+		c.looked = true
+		if c.at != nil && c.starts(p) {
+			started = p.begin(c) || started
+			continue
+		}
+		c.note()
+		changed = changed || c.promise != before[i]
+	}
+	return started, changed
 }
 
 // stands says whether a round more would find everyone where this one has left him:

@@ -56,24 +56,31 @@ func (p *pass) recollect(c *contender) {
 	c.heard = was != nil && was.heard && was.waiting == c.waiting
 	if was != nil && p.sameLines {
 		c.seen, c.resettled = was.seen, was.resettled
-		if was.key == c.key {
-			c.stuck = was.stuck
-			c.stuck.known = c.stuck.known && c.stuck.round == p.carried.filled
-			c.stuck.round, c.stuck.shut = 1, shut{}
-		}
+		p.remainStuck(c, was)
 	}
-	switch held := c.waiting.Held; {
-	case held == nil || held.Queue != c.queue.Name:
+	held := c.waiting.Held
+	if held == nil || held.Queue != c.queue.Name {
 		return
-	case was != nil && was.issued == held && was.key == c.key && was.placed() && was.place.Span == timeline.SpanOf(was.start(), c.long):
+	}
+	if was != nil && was.issued == held && was.key == c.key && was.placed() && was.place.Span == timeline.SpanOf(was.start(), c.long) {
 		c.kept = p.newKept()
 		*c.kept = kept{record: c, option: was.option, place: was.place, issued: true}
-	default:
+	} else {
 		c.kept = p.recall(c)
 	}
 	if c.kept != nil && c.kept.record == c {
 		c.recalled = c.kept
 	}
+}
+
+// remainStuck takes over that no earlier start was found for a record.
+func (p *pass) remainStuck(c, was *contender) {
+	if was.key != c.key {
+		return
+	}
+	c.stuck = was.stuck
+	c.stuck.known = c.stuck.known && c.stuck.round == p.carried.filled
+	c.stuck.round, c.stuck.shut = 1, shut{}
 }
 
 // newKept is memory for a placement: for many at once, as most that wait have one.

@@ -28,11 +28,12 @@
 //	market.go     nodes that victims make room on, the cheapest first; ascending.go: victims
 //	right.go      who may take whose place; victims.go: what that costs
 //	nominate.go   the places that are kept while victims end; eviction.go: their end
-//	verdict.go    why the rest waits: shortage.go what is short, crowd.go who is before it
+//	verdict.go    why the rest waits: shortage.go what is short, crowd.go who is before it,
+//	              exempt.go until when others are safe
 //	mover.go      what moved a planned start
 //	plan.go       the stages put together; changes only
 //
 // What the plan before found out, so that most need not be found again: carry.go is what is left of it, again.go the
-// questions with their answers, stuck.go who has no earlier start, roll.go those that wait, fleet.go the nodes,
-// charge.go what runs on them.
+// questions with their answers, stuck.go who has no earlier start, roll.go those that wait (call.go: how they
+// are called), fleet.go the nodes, charge.go what runs on them.
 package planner

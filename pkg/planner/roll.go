@@ -99,68 +99,6 @@ func (p *pass) recognize() {
 	p.same = before != nil && matched == len(p.Waiting) && matched == len(before.entries)
 }
 
-// ranked is a contender on its way into the order, with the index of its entry.
-type ranked struct {
-	tier, entry int32
-	*contender
-}
-
-// callRoll takes all that wait into the order, or refuses them.
-func (p *pass) callRoll() {
-	var before *roll
-	switch {
-	case p.judged != nil:
-		before = p.judged
-	case p.carried != nil && p.carried.roll.holds(p):
-		before = p.carried.roll
-	}
-	if p.waitsAsIn(before) {
-		p.answerAsBefore(before)
-		return
-	}
-	p.roll = p.newRoll(len(p.waiting))
-	order := make([]ranked, 0, len(p.waiting))
-	var limited []*claim
-	sweeps := p.fleet.sweeps()
-	before.match(p.waiting, func(w *batch.Waiting, known *entry) {
-		switch {
-		case known != nil && known.waiting == w && known.lasts():
-		case known != nil && known.record != nil && onlyTold(known.waiting, w):
-			fresh := p.readdress(known, w)
-			known = &fresh
-		default:
-			fresh, k := p.assess(w)
-			known = &fresh
-			if k != nil {
-				if _, is := arrayOf(w.Workload); is {
-					limited = append(limited, k)
-				}
-				for _, c := range k.records {
-					c.bound = p.beyond(c)
-					order = append(order, ranked{tier: c.queue.Tier, entry: int32(len(p.roll.entries)), contender: c})
-				}
-				p.several = p.several || len(k.records) > 1
-			}
-		}
-		switch {
-		case known.record != nil:
-			if sweeps {
-				p.fleet.retain(known.record.key.shape)
-			}
-			order = append(order, ranked{tier: known.tier, entry: int32(len(p.roll.entries)), contender: known.record})
-		case known.refused != nil:
-			p.refused = append(p.refused, refusal{waiting: w, verdict: *known.refused})
-		default:
-			p.roll.passing++
-		}
-		p.roll.entries = append(p.roll.entries, *known)
-	})
-	p.order, p.classes = p.roll.byTier(p.throttled(order, limited))
-	if p.roll.passing == 0 {
-		p.roll.order, p.roll.classes, p.roll.refused = slices.Clone(p.order), p.classes, slices.Clone(p.refused)
-	}
-}
-
 // waitsAsIn says whether just those wait that are in a roll, as they were, and
 // nothing has to be judged anew.
 func (p *pass) waitsAsIn(r *roll) bool {
@@ -232,22 +170,6 @@ func (e *entry) lasts() bool { return e.record != nil || e.refused != nil }
 func (p *pass) lasting(w *batch.Workload) bool {
 	_, limited := arrayOf(w)
 	return len(w.After) == 0 && len(w.Outcomes) == 0 && w.Nomination == nil && !limited && w.EndBefore.IsZero() && !w.Begin.After(p.now) && !w.RequeueAfter.After(p.now)
-}
-
-// throttled leaves out of the order the members of arrays that have to wait for
-// others of theirs.
-func (p *pass) throttled(order []ranked, limited []*claim) []ranked {
-	if len(limited) == 0 {
-		return order
-	}
-	out := map[*claim]bool{}
-	for _, k := range limited {
-		out[k] = true
-	}
-	for _, k := range p.throttle(limited) {
-		delete(out, k)
-	}
-	return slices.DeleteFunc(order, func(c ranked) bool { return out[c.claim] })
 }
 
 // byTier puts contenders that come by rank into their order. Records of one

@@ -106,9 +106,7 @@ func (p *pass) opening(c *contender) (in timeline.Span, some bool) {
 	known := p.gainsOf(c)
 	freed := p.freed[c.key.shape.root]
 	switch {
-	case still && k.freed == len(freed) && (k.broke || k.read == len(known.gains)):
-		return timeline.Span{}, false
-	case still && k.read == len(known.gains) && !k.unpaid:
+	case still && k.hasRead(known, freed):
 		return timeline.Span{}, false
 	case p.full.nodes.Len() == 1 && c.placed() && c.key.shape.single() && !p.mayBegin(c, known):
 		return timeline.Span{}, false
@@ -121,6 +119,13 @@ func (p *pass) opening(c *contender) (in timeline.Span, some bool) {
 		return in, false
 	}
 	return in, true
+}
+
+// hasRead says whether one that is stuck has nothing to hope for from what was
+// gained of nodes and of quotas since it became so.
+func (k *stuck) hasRead(known *kindGains, freed []quota.Gain) bool {
+	nodes, quotas := k.read == len(known.gains), k.freed == len(freed)
+	return quotas && (k.broke || nodes) || nodes && !k.unpaid
 }
 
 // stillAt says whether a contender is where it was found to be stuck.

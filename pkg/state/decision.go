@@ -160,25 +160,30 @@ func (s *State) undoStart(e batch.AdmitFailed) {
 	s.touch(r)
 }
 
+// recordIn is a record that is the first of some, and taken from them, or found by
+// its ID.
+func (s *State) recordIn(left *[]*record, id batch.WorkloadID) *record {
+	if len(*left) > 0 && (*left)[0].id == id {
+		r := (*left)[0]
+		*left = (*left)[1:]
+		return r
+	}
+	return s.records[id]
+}
+
 // keepHolds remembers the placements of all planned starts. Those that are
 // where they were are not touched.
 func (s *State) keepHolds(holds []batch.HoldDecision) {
 	s.issued++
 	before := s.held
 	s.held = make([]*record, 0, len(holds))
-	next := 0 // of before: mostly the same hold their places, in the same order
+	left := before // mostly the same hold their places, in the same order
 	for i := range holds {
 		d := &holds[i]
-		for next < len(before) && before[next].held == nil {
-			next++
+		for len(left) > 0 && left[0].held == nil {
+			left = left[1:]
 		}
-		var r *record
-		if next < len(before) && before[next].id == d.ID {
-			r = before[next]
-			next++
-		} else {
-			r = s.records[d.ID]
-		}
+		r := s.recordIn(&left, d.ID)
 		if r == nil || r.workload == nil || r.workload.Allocation != nil || r.workload.Finished != nil {
 			continue
 		}

@@ -47,7 +47,7 @@ func drawEach(t *rapid.T, width int) batch.Vector {
 
 func checkFirstRoom(t *rapid.T, line *timeline.Timeline, each batch.Vector) {
 	first := line.FirstRoom(each)
-	for at := timeline.Time(0); at < 20; at++ {
+	for at := range timeline.Time(20) {
 		room := line.FreeAt(0, at).PodsUpTo(each, 1) > 0
 		if room && at < first {
 			t.Fatalf("room for %v at %d, and the first is said to be at %d", each, at, first)
