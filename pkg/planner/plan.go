@@ -86,8 +86,8 @@ type pass struct {
 	taken map[batch.WorkloadID]batch.Eviction
 	named map[batch.WorkloadID]*batch.Nomination
 	made  []made // the latter, in the order in which they were found
-	// before are the planned starts that it had found by then, found the same where
-	// they bind this pass; nil: it found none, or none does.
+	// before are the planned starts that it had found by then; found are the same
+	// where they bind this pass: see asNext. nil: there was no pass, or none binds.
 	before, found map[batch.WorkloadID]*kept
 	// barred take nobody's place in this plan: they would lose it at once. ousted
 	// do not start where they would have: another would take it at once.

@@ -90,8 +90,8 @@ func (p *pass) asNext() *pass {
 	return again
 }
 
-// findings are the planned starts that a pass has found; nil: none was. Whoever
-// waits for nothing has none.
+// findings are the planned starts of a pass by who has them; nil of one for whom it
+// has looked and found none.
 func (p *pass) findings() map[batch.WorkloadID]*kept {
 	found := map[batch.WorkloadID]*kept{}
 	for _, c := range p.order[:p.reached] {
