@@ -98,7 +98,7 @@ func placeOf(l *timeline.Look, bill quota.Bill) (stay, bool) {
 	}
 	place := l.Place
 	place.Seats = slices.Clip(place.Seats)
-	return stay{Place: keepWhole(l.Need.Sets, place), bill: bill}, true
+	return stayOf(keepWhole(l.Need.Sets, place), bill), true
 }
 
 // beginTrail begins the way through the order.

@@ -16,10 +16,18 @@ type board struct {
 	held   int           // planned starts on it, where somebody has counted them
 }
 
-// stay is a place on the nodes, with what it takes of its queue's quotas.
-type stay struct {
+// stay is a place on the nodes, with what it takes of its queue's quotas. It is
+// shared by all that know of it, and not written: most that wait stay where they
+// are from plan to plan, and are seen to by that. The zero stay is none.
+type stay struct{ *granted }
+
+type granted struct {
 	timeline.Place
 	bill quota.Bill
+}
+
+func stayOf(place timeline.Place, bill quota.Bill) stay {
+	return stay{&granted{Place: place, bill: bill}}
 }
 
 // demand is what a claim asks for: of the nodes, and of its queue's quotas.
@@ -30,7 +38,16 @@ type demand struct {
 
 // Equal says whether two stays take the same: the same nodes in another flavor are
 // paid for by another quota.
-func (s stay) Equal(other stay) bool { return s.Place.Equal(other.Place) && s.bill.Equal(other.bill) }
+func (s stay) Equal(other stay) bool {
+	return s == other || s.granted != nil && other.granted != nil && s.Place.Equal(other.Place) && s.bill.Equal(other.bill)
+}
+
+// during is the same stay in another span.
+func (s stay) during(span timeline.Span) stay {
+	place := s.Place
+	place.Span = span
+	return stayOf(place, s.bill)
+}
 
 func (b *board) clone() *board { return &board{nodes: b.nodes.Clone(), ledger: b.ledger.Clone()} }
 
@@ -100,7 +117,7 @@ func (b *board) at(d demand, start timeline.Time) (stay, bool) {
 	if !ok {
 		return stay{}, false
 	}
-	return stay{Place: keepWhole(d.Sets, place), bill: d.bill}, true
+	return stayOf(keepWhole(d.Sets, place), d.bill), true
 }
 
 // earliest is the first stay that begins in a span; false if there is none.
@@ -118,7 +135,7 @@ func (b *board) earliest(d demand, in timeline.Span) (stay, bool) {
 			return stay{}, false
 		}
 		if b.pays(d.bill, place.Span) {
-			return stay{Place: keepWhole(d.Sets, place), bill: d.bill}, true
+			return stayOf(keepWhole(d.Sets, place), d.bill), true
 		}
 		in.From = place.From
 	}

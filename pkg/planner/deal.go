@@ -150,7 +150,7 @@ func (h *hunt) findAmong(c *contender, option int, s *scene) (*deal, finding) {
 	for _, v := range victims {
 		start = max(start, p.from+timeline.Time(v.grace))
 	}
-	found.place.Span = timeline.SpanOf(start, c.long)
+	found.place = place.during(timeline.SpanOf(start, c.long))
 	if start >= c.planned() || found.place.Till > c.key.last && c.key.last != timeline.Never {
 		return nil, noUse
 	}

@@ -52,7 +52,7 @@ func (k *claim) toRows(r *rows) {
 		return
 	}
 	was := k.kept
-	k.kept = &kept{record: was.record, option: was.option, place: stay{Place: place, bill: was.place.bill}}
+	k.kept = &kept{record: was.record, option: was.option, place: stayOf(place, was.place.bill)}
 	if k.left == was {
 		k.left = k.kept
 	}
@@ -86,7 +86,7 @@ func (p *pass) tellApart() {
 	p.line = &board{nodes: p.ofNodes, ledger: p.line.ledger}
 	p.full = &board{nodes: p.ofNodes.Clone(), ledger: p.full.ledger}
 	for _, c := range placed {
-		c.place.Place = names.name(c.place.Place)
+		c.place = stayOf(names.name(c.place.Place), c.place.bill)
 		p.full.nodes.Hold(c.place.Place)
 		if c.started {
 			p.line.nodes.Hold(c.place.Place)

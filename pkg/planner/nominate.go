@@ -144,9 +144,8 @@ func (p *pass) reseat(c *contender, n *batch.Nomination) bool {
 	}
 	if kept := p.recallAt(c, &n.Allocation); kept != nil {
 		s, ok := p.line.firstFit(kept.place, c.long, from)
-		s.Till = min(s.Till, c.key.last)
-		if ok && s.Till > s.From && s.From <= max(from, p.lastGift(s)) {
-			c.settle(kept.option, s)
+		if ok && min(s.Till, c.key.last) > s.From && s.From <= max(from, p.lastGift(s)) {
+			c.settle(kept.option, s.during(timeline.Span{From: s.From, Till: min(s.Till, c.key.last)}))
 			return true
 		}
 	}
@@ -160,14 +159,14 @@ func (b *board) firstFit(s stay, long timeline.Long, from timeline.Time) (stay, 
 	for {
 		place, ok := b.nodes.FirstFit(s.Place, long, from)
 		if !ok {
-			return s, false
+			return stay{}, false
 		}
-		if s.Place = place; b.pays(s.bill, s.Span) {
+		if s = stayOf(place, s.bill); b.pays(s.bill, s.Span) {
 			return s, true
 		}
 		at, ok := b.ledger.Earliest(s.bill, termOf(long), payTime(timeline.Span{From: s.From, Till: timeline.Never}))
 		if !ok {
-			return s, false
+			return stay{}, false
 		}
 		from = timeline.Time(at)
 	}

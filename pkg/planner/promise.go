@@ -38,7 +38,7 @@ func (p *pass) recallIn(c *contender, held *batch.Allocation, option int) *kept 
 		return nil
 	}
 	from := secondOf(held.Start)
-	place := stay{Place: timeline.Place{Span: timeline.SpanOf(from, c.long)}, bill: c.options[option].bill}
+	place := timeline.Place{Span: timeline.SpanOf(from, c.long)}
 	for i, placement := range held.PodSets {
 		if placement.PodSet != sets[i].Name || len(placement.Hosts) != sets[i].Least() {
 			return nil
@@ -52,8 +52,8 @@ func (p *pass) recallIn(c *contender, held *batch.Allocation, option int) *kept 
 		}
 		place.Seats = append(place.Seats, seats...)
 	}
-	place.Place = keepWhole(c.options[option].sets, place.Place)
-	return &kept{record: c, option: option, place: place}
+	place = keepWhole(c.options[option].sets, place)
+	return &kept{record: c, option: option, place: stayOf(place, c.options[option].bill)}
 }
 
 // seats turns hosts into seats on nodes that would still do.

@@ -226,7 +226,7 @@ func (b *board) move(v *victim, from timeline.Time, out bool) {
 // keep takes a place from now on.
 func (s *scene) keep(place stay) {
 	s.broken.AddPlace(place.Place)
-	place.From = s.hunt.p.from
+	place = place.during(timeline.Span{From: s.hunt.p.from, Till: place.Till})
 	s.board.charge(place)
 	s.note(deed{place: place})
 }
