@@ -287,6 +287,9 @@ func (w *world) settle() {
 		if next := again.Wake; !next.IsZero() && (plan.Wake.IsZero() || next.Before(plan.Wake)) {
 			w.t.Fatalf("%d: wakes at %v, though something changes at %v: %s", minuteOf(w.now), plan.Wake, next, brief(plan))
 		}
+		if plan.Stats.Unsettled || again.Stats.Unsettled {
+			w.t.Fatalf("%d: the plan was gone over too often: %s", minuteOf(w.now), brief(plan))
+		}
 		if plan.Empty() {
 			w.wake = again.Wake
 			return

@@ -22,7 +22,8 @@ func Plan(snapshot batch.Snapshot, now time.Time) batch.Plan {
 		p.rank()
 		p.backfill()
 		if round+1 == evictionRoundsMax {
-			break // the next plan goes on
+			p.plan.Stats.Unsettled = true // the next plan goes on
+			break
 		}
 		again := p.preempt()
 		if again == nil {
@@ -31,7 +32,9 @@ func Plan(snapshot batch.Snapshot, now time.Time) batch.Plan {
 		p = again
 	}
 	p.conclude()
-	p.leave()
+	if p.leave(); p.plan.Stats.Unsettled && !p.plan.Empty() {
+		p.wake(p.now.Add(time.Second)) // it was cut short
+	}
 	return p.plan
 }
 
@@ -92,6 +95,8 @@ type pass struct {
 	// barred take nobody's place in this plan: they would lose it at once. ousted
 	// do not start where they would have: another would take it at once.
 	barred bars
+	// lifted were barred, until places were made for others.
+	lifted map[batch.WorkloadID]lift
 	// retried is how often they were looked at again all the same.
 	retried map[batch.WorkloadID]int
 	ousted  map[batch.WorkloadID]*batch.Workload
@@ -153,6 +158,7 @@ func newPass(snapshot batch.Snapshot, now time.Time) *pass {
 		begun:    map[batch.WorkloadID]bool{},
 		exempt:   map[*claim]time.Time{},
 		retried:  map[batch.WorkloadID]int{},
+		lifted:   map[batch.WorkloadID]lift{},
 		touched:  map[int]bool{},
 		free:     map[nodesKey]batch.Vector{},
 		given:    map[int][]gift{},

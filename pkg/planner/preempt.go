@@ -86,7 +86,7 @@ func (p *pass) anew() *pass {
 func (p *pass) asNext() *pass {
 	again := p.anew()
 	again.taken, again.named, again.made, again.ousted = p.taken, p.named, p.made, p.ousted
-	again.barred, again.retried, again.firm, again.found = p.barred, p.retried, p.firm, p.before
+	again.barred, again.lifted, again.retried, again.firm, again.found = p.barred, p.lifted, p.retried, p.firm, p.before
 	return again
 }
 
@@ -133,16 +133,19 @@ func (p *pass) with(h *hunt) *pass {
 	maps.Copy(again.ousted, p.ousted)
 	// Whom one that is barred would have lost its place to has one by now, or may
 	// find none beside those that have: it is looked at again, a few times.
-	again.retried = maps.Clone(p.retried)
+	again.retried, again.lifted = maps.Clone(p.retried), maps.Clone(p.lifted)
 	maps.DeleteFunc(again.barred, func(id batch.WorkloadID, by []batch.WorkloadID) bool {
 		switch {
 		case again.named[by[0]] != nil:
-			return true
 		case again.named[id] != nil || h.prey != preyRuns:
 			return false // it has been, or nobody goes for those that were named
+		default:
+			if again.retried[id]++; again.retried[id] > retriesMax {
+				return false
+			}
 		}
-		again.retried[id]++
-		return again.retried[id] <= retriesMax
+		again.lifted[id] = lift{by: by, made: h.made}
+		return true
 	})
 	again.firm = map[batch.WorkloadID]*kept{}
 	for _, i := range h.held {
@@ -181,6 +184,17 @@ func (p *pass) without(some map[batch.WorkloadID]*batch.Workload) *pass {
 	maps.DeleteFunc(again.named, func(id batch.WorkloadID, _ *batch.Nomination) bool { return gone[id] })
 	maps.DeleteFunc(again.taken, func(_ batch.WorkloadID, e batch.Eviction) bool { return gone[e.For] })
 	maps.DeleteFunc(again.ousted, func(_ batch.WorkloadID, by *batch.Workload) bool { return gone[by.ID] })
+	// Beside who is left, those whose bar was lifted for those that are gone are known to get no place.
+	again.lifted = maps.Clone(p.lifted)
+	maps.DeleteFunc(again.lifted, func(id batch.WorkloadID, l lift) bool {
+		if slices.ContainsFunc(l.made, func(m made) bool { return again.named[m.id] != nil }) {
+			return false
+		}
+		if again.barred[id] == nil {
+			again.barred[id] = l.by
+		}
+		return true
+	})
 	if len(again.named) > 0 {
 		again.firm = p.firm
 	}
@@ -231,6 +245,13 @@ func (p *pass) startedOf(id batch.WorkloadID) *batch.Started {
 
 // bars are those that take nobody's place, and who would have taken theirs.
 type bars map[batch.WorkloadID][]batch.WorkloadID
+
+// lift is a bar that was lifted, since places were made for others: it stands again
+// when these are gone.
+type lift struct {
+	by   []batch.WorkloadID
+	made []made
+}
 
 // anyGivesWay says whether the work of any queue lets go of its place.
 func (p *pass) anyGivesWay() bool {
