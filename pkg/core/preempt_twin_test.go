@@ -19,10 +19,13 @@ type tenant struct {
 	priority int
 	price    int64
 	gpus     map[string]int // by node
+	grace    int            // seconds
+	end      int            // second at which it ends by itself; 0: it does not
 }
 
 // dumb finds the cheapest set of victims by going through all of them.
 type dumb struct {
+	now     int // second
 	nodes   []string
 	tenants []tenant
 	pods    int
@@ -60,13 +63,79 @@ func (d *dumb) cost(out int) [4]int64 {
 	return c
 }
 
-func (d *dumb) cheapest() (cost [4]int64, found bool) {
+// cheapest is the least that a set of some costs.
+func (d *dumb) cheapest(some int) (cost [4]int64, found bool) {
 	for out := range 1 << len(d.tenants) {
-		if c := d.cost(out); d.fits(out) && (!found || slices.Compare(c[:], cost[:]) < 0) {
+		if c := d.cost(out); out&^some == 0 && d.fits(out) && (!found || slices.Compare(c[:], cost[:]) < 0) {
 			cost, found = c, true
 		}
 	}
 	return cost, found
+}
+
+// over are those that have ended by themselves at a second.
+func (d *dumb) over(second int) (set int) {
+	for i, t := range d.tenants {
+		if t.end > 0 && t.end <= second {
+			set |= 1 << i
+		}
+	}
+	return set
+}
+
+// quick are those whose grace is over before a second.
+func (d *dumb) quick(second int) (set int) {
+	for i, t := range d.tenants {
+		if d.now+t.grace < second {
+			set |= 1 << i
+		}
+	}
+	return set
+}
+
+// byItself is the second at which there is room though nobody is told to go; far
+// away: never.
+func (d *dumb) byItself() int {
+	at := 1 << 20
+	for _, t := range d.tenants {
+		if t.end > 0 && t.end < at && d.fits(d.over(t.end)) {
+			at = t.end
+		}
+	}
+	return at
+}
+
+// gone is when all of a set are gone, if they are told to go now.
+func (d *dumb) gone(out int) int {
+	at := d.now
+	for i, t := range d.tenants {
+		if out&(1<<i) != 0 {
+			at = max(at, d.now+t.grace)
+		}
+	}
+	return at
+}
+
+// atBest says whether a set is one that costs so much and of which nobody could
+// stay, less those that have ended by themselves when all of it would be gone.
+func (d *dumb) atBest(out int, cost [4]int64) bool {
+	for more := range 1 << len(d.tenants) {
+		whole := out | more
+		if more&out == 0 && more&^d.over(d.gone(whole)) == 0 && d.fits(whole) && d.allNeeded(whole) && d.cost(whole) == cost {
+			return true
+		}
+	}
+	return false
+}
+
+// allNeeded says whether there is no room if one of a set stays.
+func (d *dumb) allNeeded(out int) bool {
+	for i := range d.tenants {
+		if out&(1<<i) != 0 && d.fits(out&^(1<<i)) {
+			return false
+		}
+	}
+	return true
 }
 
 func (d *dumb) set(plan batch.Plan) (out int) {
@@ -85,6 +154,7 @@ func drawTenants(t *rapid.T, w *world, victims batch.VictimOrder) []tenant {
 		j := job{
 			name: fmt.Sprintf("t%d", i), pods: rapid.IntRange(1, 3).Draw(t, "pods"), gpu: rapid.SampledFrom([]int{1, 2, 4, 8}).Draw(t, "gpu"),
 			queue: rapid.SampledFrom([]string{"main", "side"}).Draw(t, "queue"), priority: rapid.IntRange(0, 2).Draw(t, "priority"), runs: -1,
+			walltime: rapid.SampledFrom([]int{0, 0, 50, 60, 90}).Draw(t, "walltime"),
 		}
 		w.submit(j)
 		w.until(minuteOf(w.now))
@@ -104,6 +174,9 @@ func drawTenants(t *rapid.T, w *world, victims batch.VictimOrder) []tenant {
 		is := tenant{name: j.name, tier: map[string]int{"main": 1, "side": 2}[j.queue], priority: j.priority, gpus: map[string]int{}}
 		for _, host := range j.hosts {
 			is.gpus[host] += j.gpu
+		}
+		if j.walltime > 0 {
+			is.end = secondOf(j.started) + 60*j.walltime
 		}
 		held, seconds := int64(len(j.hosts)*j.gpu), int64(w.now.Sub(j.started)/time.Second)
 		switch victims {
@@ -129,8 +202,13 @@ func TestVictimsAreTheCheapestAndAllNeeded(t *testing.T) {
 		policy := batch.DefaultPolicy()
 		policy.Victims = victims
 		w.step(batch.PolicyObserved{Policy: policy})
-		for name, tier := range map[string]int32{"main": 1, "side": 2, "top": 9} { //order:any each by itself
-			w.queue(name, func(q *batch.Queue) { q.Tier, q.Preemption.Mode = tier, batch.PreemptRequeue })
+		graces := map[string]int{}
+		for _, name := range []string{"main", "side", "top"} {
+			graces[name] = rapid.SampledFrom([]int{0, 3, 20, 40}).Draw(t, "grace")
+			w.queue(name, func(q *batch.Queue) {
+				q.Tier = map[string]int32{"main": 1, "side": 2, "top": 9}[name]
+				q.Preemption = batch.Preemption{Mode: batch.PreemptRequeue, Grace: time.Duration(graces[name]) * time.Minute}
+			})
 		}
 		d := &dumb{}
 		for i := range rapid.IntRange(1, 4).Draw(t, "nodes") {
@@ -138,27 +216,46 @@ func TestVictimsAreTheCheapestAndAllNeeded(t *testing.T) {
 		}
 		w.nodes(len(d.nodes), 8)
 		d.tenants = drawTenants(t, w, victims)
+		for i := range d.tenants {
+			d.tenants[i].grace = 60 * graces[map[int]string{1: "main", 2: "side"}[d.tenants[i].tier]]
+		}
+		d.now = secondOf(w.now)
 		d.pods, d.gpu = rapid.IntRange(1, 4).Draw(t, "asks for pods"), rapid.SampledFrom([]int{1, 2, 3, 4, 8}).Draw(t, "asks for gpus")
 		w.submit(job{name: "top", queue: "top", pods: d.pods, gpu: d.gpu, runs: -1})
-		plan := w.core.Plan(w.now)
-		want, possible := d.cheapest()
-		out := d.set(plan)
-		if !possible {
-			if out != 0 {
-				t.Fatalf("no set would do, and %b go", out)
-			}
-			return
-		}
-		if !d.fits(out) {
-			t.Fatalf("%b of %+v go, which makes no room for %d × %d", out, d.tenants, d.pods, d.gpu)
-		}
-		for i := range d.tenants {
-			if out&(1<<i) != 0 && d.fits(out&^(1<<i)) {
-				t.Fatalf("%s need not go", d.tenants[i].name)
-			}
-		}
-		if got := d.cost(out); got != want {
-			t.Fatalf("%b costs %v, and %v would do: %+v for %d × %d", out, got, want, d.tenants, d.pods, d.gpu)
-		}
+		d.check(t, w.core.Plan(w.now))
 	})
+}
+
+func secondOf(t time.Time) int { return int(t.Sub(zero) / time.Second) }
+
+// check holds the victims of a plan to what they are for.
+func (d *dumb) check(t *rapid.T, plan batch.Plan) {
+	out, itself := d.set(plan), d.byItself()
+	want, possible := d.cheapest(d.quick(itself))
+	switch {
+	case !possible && out != 0:
+		t.Fatalf("no set would do, and %b go: %+v for %d × %d", out, d.tenants, d.pods, d.gpu)
+	case possible && out == 0:
+		if !d.fits(0) && !d.fits(d.over(d.gone(d.quick(itself)))) {
+			t.Fatalf("nobody goes, and %v would do: %+v", want, d.tenants)
+		}
+	}
+	if out == 0 {
+		return
+	}
+	start := d.now
+	for _, n := range plan.Nominate {
+		start = secondOf(n.Nomination.Allocation.Start)
+	}
+	if all := out | d.over(start); !d.fits(all) {
+		t.Fatalf("%b of %+v go, which makes no room for %d × %d at %d", out, d.tenants, d.pods, d.gpu, start)
+	}
+	for i := range d.tenants {
+		if out&(1<<i)&d.over(start) != 0 {
+			t.Fatalf("%s goes, and has ended before the start at %d", d.tenants[i].name, start)
+		}
+	}
+	if !d.atBest(out, want) {
+		t.Fatalf("%b costs %v, and not all of it need go or %v would do: %+v for %d × %d", out, d.cost(out), want, d.tenants, d.pods, d.gpu)
+	}
 }

@@ -142,16 +142,18 @@ func (h *hunt) findAmong(c *contender, option int, s *scene) (*deal, finding) {
 	if !ok {
 		return nil, noUse // gangs of several pod sets may by chance fit no more
 	}
-	found := &deal{option: option, place: place, victims: victims, bill: search.bill()}
 	if len(victims) == 0 {
-		return found, someDo
+		return &deal{option: option, place: place}, someDo
 	}
 	start := p.emptyAt(search.board, place)
-	for _, v := range victims {
-		start = max(start, p.from+timeline.Time(v.grace))
+	if some, sooner := p.needed(victims, start); len(some) < len(victims) && h.lawful(c, option, some) {
+		victims, start = some, sooner
+		search.keepTo(victims)
+	} else {
+		start = p.allGone(victims, start)
 	}
-	found.place = place.during(timeline.SpanOf(start, c.long))
-	if start >= c.planned() || found.place.Till > c.key.last && c.key.last != timeline.Never {
+	found := &deal{option: option, place: place.during(timeline.SpanOf(start, c.long)), victims: victims, bill: search.bill()}
+	if len(victims) == 0 || start >= c.planned() || found.place.Till > c.key.last && c.key.last != timeline.Never {
 		return nil, noUse
 	}
 	if start > p.from && h.prey != preyNamed && !slices.ContainsFunc(victims, func(v *victim) bool { return v.start == nil }) {

@@ -27,6 +27,7 @@
 //	scene.go      what is free when victims are gone; search.go: the cheapest of them
 //	market.go     nodes that victims make room on, the cheapest first; ascending.go: victims
 //	right.go      who may take whose place; victims.go: what that costs
+//	needless.go   who is gone by then without being told to go
 //	nominate.go   the places that are kept while victims end; eviction.go: their end
 //	verdict.go    why the rest waits: shortage.go what is short, crowd.go who is before it,
 //	              exempt.go until when others are safe

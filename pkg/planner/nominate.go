@@ -136,7 +136,8 @@ func (p *pass) passNominated(t turns, c *contender) {
 }
 
 // reseat finds the first time at which a nominated workload has its placement
-// whole; false if it never will.
+// whole; false if it never will. It may be in the way until the start that was found
+// for it: not all that sits there need have been told to go.
 func (p *pass) reseat(c *contender, n *batch.Nomination) bool {
 	usual, from := c.options, p.from
 	if _, till := p.silent(n); till > 0 {
@@ -144,7 +145,7 @@ func (p *pass) reseat(c *contender, n *batch.Nomination) bool {
 	}
 	if kept := p.recallAt(c, &n.Allocation); kept != nil {
 		s, ok := p.line.firstFit(kept.place, c.long, from)
-		if ok && min(s.Till, c.key.last) > s.From && s.From <= max(from, p.lastGift(s)) {
+		if ok && min(s.Till, c.key.last) > s.From && s.From <= max(from, p.lastGift(s), secondOf(n.Allocation.Start)) {
 			c.settle(kept.option, s.during(timeline.Span{From: s.From, Till: min(s.Till, c.key.last)}))
 			return true
 		}

@@ -275,3 +275,10 @@ func (s *search) outOf(b *bill) []bool {
 	}
 	return out
 }
+
+// keepTo leaves some of those out alone that are: the board is as it was.
+func (s *search) keepTo(some []*victim) {
+	for i, v := range s.victims {
+		s.out[i] = s.out[i] && slices.Contains(some, v)
+	}
+}
