@@ -132,14 +132,14 @@ func (p *pass) look(c *contender, option int, l lookAt) (stay, bool) {
 	if p.full.pays(d.bill, timeline.SpanOf(l.start, d.Long)) {
 		look = p.trail.look(p.full.nodes, c.seen, question{option: option, need: d.Need, at: l.start})
 	} // else the nodes are not asked, and nothing is known of them
-	c.looks = append(c.looks, look)
+	p.looks = append(p.looks, look)
 	return placeOf(&look, d.bill)
 }
 
 // step notes what the way through the order has found for a contender.
 func (p *pass) step(c *contender) {
-	is := seen{looks: c.looks}
-	c.looks = nil
+	is := seen{looks: p.looks}
+	p.looks = nil
 	if c.placed() {
 		is.place = c.place.Place
 		if is.looks == nil && c.option == 0 {

@@ -29,7 +29,7 @@ type carry struct {
 	settled    *board
 	end        ending
 	last       []*contender // that waited, in order
-	filled     int          // rounds with a second way
+	filled     int32        // rounds with a second way
 	roll       *roll
 	answers    map[*shape]*answer
 }

@@ -61,7 +61,6 @@ type contender struct {
 	known     bool // it has been asked for
 	seen      *seen
 	resettled [ordersMax]*seen // by the start
-	looks     []timeline.Look  // of this way through the order
 	stuck     stuck
 	gained    *kindGains // of its kind; of another board: not known yet
 	fresh     bool       // stuck since this way through the order

@@ -129,8 +129,9 @@ type pass struct {
 	carried    *carry           // what the plan before has left; nil: nothing of use
 	sameLines  bool             // what it knows of lines is about the same ones
 	trail      trail            // through the order
+	looks      []timeline.Look  // for the contender whose turn it is in it
 	byStart    [ordersMax]trail // through the starts
-	filled     int              // rounds with a second way
+	filled     int32            // rounds with a second way
 	searched   *board           // p.full when the last of them had found no more earlier start; nil: none has
 	end        ending           // of the rounds
 	left       *board           // p.full when the last round of this plan ended; nil: none has
@@ -162,8 +163,8 @@ func newPass(snapshot batch.Snapshot, now time.Time) *pass {
 		touched:  map[int]bool{},
 		free:     map[nodesKey]batch.Vector{},
 		given:    map[int][]gift{},
-		freed:    reliefs{},
-		steady:   snapshot.Settled,
+		freed:    reliefs{}, gainsOfKind: map[*kind]*kindGains{},
+		steady: snapshot.Settled,
 	}
 }
 

@@ -12,13 +12,12 @@ import (
 type stuck struct {
 	known  bool
 	placed bool
-	place  stay // its own
-	read   int  // gains of nodes up to here do not help it
-	round  int  // at whose end that was so
-
-	freed  int  // gains of quotas up to here do not help it
-	unpaid bool // quota may have been in the way, not the nodes alone
-	broke  bool // quota allows no earlier start on any nodes
+	unpaid bool  // quota may have been in the way, not the nodes alone
+	broke  bool  // quota allows no earlier start on any nodes
+	round  int32 // at whose end that was so
+	read   int32 // gains of nodes up to here do not help it
+	freed  int32 // gains of quotas up to here do not help it
+	place  stay  // its own
 
 	shut shut
 }
@@ -42,7 +41,9 @@ func (r reliefs) add(gains []quota.Gain) {
 // forgetGains begins anew on another p.full: nothing has been gained yet. What is
 // known of a kind's gains names the board that they are of.
 func (p *pass) forgetGains() {
-	p.gains, p.freed, p.gainsOfKind = nil, reliefs{}, map[*kind]*kindGains{}
+	p.gains = p.gains[:0]
+	clear(p.freed)
+	clear(p.gainsOfKind)
 }
 
 // gainedNothing says whether nobody has more room, or quota, than before.
@@ -69,8 +70,8 @@ func (p *pass) stick(c *contender) {
 		return
 	}
 	c.stuck = stuck{
-		known: true, placed: c.placed(), place: c.place, read: len(p.gainsOf(c).gains),
-		freed: len(p.freed[c.key.shape.root]), unpaid: p.unpaid(c),
+		known: true, placed: c.placed(), place: c.place, read: int32(len(p.gainsOf(c).gains)),
+		freed: int32(len(p.freed[c.key.shape.root])), unpaid: p.unpaid(c),
 	}
 }
 
@@ -115,7 +116,7 @@ func (p *pass) opening(c *contender) (in timeline.Span, some bool) {
 		return timeline.Span{From: p.from, Till: timeline.Never}, true
 	}
 	if in = p.reopened(c, known, freed); in.From >= in.Till {
-		k.read, k.freed = len(known.gains), len(freed)
+		k.read, k.freed = int32(len(known.gains)), int32(len(freed))
 		return in, false
 	}
 	return in, true
@@ -124,7 +125,7 @@ func (p *pass) opening(c *contender) (in timeline.Span, some bool) {
 // hasRead says whether one that is stuck has nothing to hope for from what was
 // gained of nodes and of quotas since it became so.
 func (k *stuck) hasRead(known *kindGains, freed []quota.Gain) bool {
-	nodes, quotas := k.read == len(known.gains), k.freed == len(freed)
+	nodes, quotas := int(k.read) == len(known.gains), int(k.freed) == len(freed)
 	return quotas && (k.broke || nodes) || nodes && !k.unpaid
 }
 
@@ -144,7 +145,7 @@ func (p *pass) reopened(c *contender, known *kindGains, freed []quota.Gain) (in 
 		return paid
 	}
 	in = timeline.Span{From: timeline.Never}
-	if k.read < len(known.gains) {
+	if int(k.read) < len(known.gains) {
 		if own := c.holdsOn(known.nodes); own && k.read == 0 && p.full.nodes.Len() == 1 {
 			in = known.all.Uses(c.long, timeline.Span{From: p.from, Till: c.due()}) // and may be more than that
 		} else if own || p.mayHelp(c, known) {

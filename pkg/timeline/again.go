@@ -222,7 +222,7 @@ func (g *Gain) Uses(long Long, in Span) Span {
 func Gains(was, is *Timeline) []Gain {
 	var gains []Gain
 	for node := range is.number {
-		if was.pages[node/pageSize] == is.pages[node/pageSize] {
+		if was.pages[node/pageSize].same(&is.pages[node/pageSize]) {
 			continue
 		}
 		if a := was.line(node); !a.one(is.line(node)) {

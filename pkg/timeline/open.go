@@ -64,7 +64,8 @@ func (t *Timeline) Chances(c *Chance, s *Set, nodes *Nodes) {
 
 // openPage is the openings of nodes next to each other.
 type openPage struct {
-	page[opening]
+	owner *owner
+	of    [pageSize]opening
 	all   opening // of them taken together
 	stale bool    // all is not known any more
 }
@@ -132,7 +133,7 @@ func (t *Timeline) addOpenings(s *Set) *openings {
 	}
 	o := openings{each: s.Each, spare: s.Spare, pages: make([]*openPage, len(t.pages)), read: len(t.written)}
 	for i := range o.pages {
-		o.pages[i] = &openPage{page: page[opening]{owner: t.owner}, stale: true}
+		o.pages[i] = &openPage{owner: t.owner, stale: true}
 		for k := range o.pages[i].of {
 			o.pages[i].of[k] = opening{first: Never, last: Never}
 			if node := i*pageSize + k; node < t.number {

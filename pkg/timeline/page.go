@@ -1,21 +1,29 @@
 package timeline
 
-import "github.com/berth-dev/berth/pkg/batch"
+import (
+	"slices"
+
+	"github.com/berth-dev/berth/pkg/batch"
+)
 
 // pageSize is how many nodes lie on a page.
 const pageSize = 64
 
 // owner is the timeline that may write to a page, or to the steps of a line.
 // Whatever has another owner is shared, and copied before it is written: so a
-// clone costs a pointer for each page, and giving up all that one owns nothing
+// clone costs little for each page, and giving up all that one owns nothing
 // but the name.
 type owner struct{ _ byte }
 
-// page is something of each of a number of nodes next to each other.
-type page[T any] struct {
+// page is what is free on nodes next to each other: as many as a page has, or as
+// there are. It is handed on by value; its lines are shared.
+type page struct {
 	owner *owner
-	of    [pageSize]T
+	of    []line
 }
+
+// same says whether two pages are one.
+func (p *page) same(other *page) bool { return &p.of[0] == &other.of[0] }
 
 // pagesFor is how many pages there are for a number of nodes.
 func pagesFor(nodes int) int { return (nodes + pageSize - 1) / pageSize }
@@ -46,12 +54,9 @@ func (t *Timeline) replace(node int) *line {
 	if t.owner == nil {
 		t.owner = &owner{}
 	}
-	p := t.pages[node/pageSize]
+	p := &t.pages[node/pageSize]
 	if p.owner != t.owner {
-		own := *p
-		own.owner = t.owner
-		p = &own
-		t.pages[node/pageSize] = p
+		p.owner, p.of = t.owner, slices.Clone(p.of)
 	}
 	return &p.of[node%pageSize]
 }

@@ -77,7 +77,7 @@ type Timeline struct {
 	capacity []batch.Vector
 	owner    *owner // nil: nothing is its own
 	number   int    // of nodes
-	pages    []*page[line]
+	pages    []page
 	scratch  scratch
 
 	openings []openings
@@ -87,10 +87,10 @@ type Timeline struct {
 // New returns the timeline of empty nodes of these capacities, from a time on.
 func New(capacity []batch.Vector, from Time) *Timeline {
 	t := &Timeline{
-		from: from, capacity: capacity, owner: &owner{}, number: len(capacity), pages: make([]*page[line], pagesFor(len(capacity))),
+		from: from, capacity: capacity, owner: &owner{}, number: len(capacity), pages: make([]page, pagesFor(len(capacity))),
 	}
 	for i := range t.pages {
-		t.pages[i] = &page[line]{owner: t.owner}
+		t.pages[i] = page{owner: t.owner, of: make([]line, min(pageSize, len(capacity)-i*pageSize))}
 	}
 	for i, c := range capacity {
 		t.width = len(c)
@@ -100,12 +100,12 @@ func New(capacity []batch.Vector, from Time) *Timeline {
 }
 
 // Clone returns a timeline that can be changed without changing t. It costs a
-// pointer for each page of nodes; what is on them is copied when it is written.
+// little for each page of nodes; what is on them is copied when it is written.
 func (t *Timeline) Clone() *Timeline {
 	t.Freeze()
 	clone := &Timeline{
 		width: t.width, from: t.from, capacity: t.capacity, number: t.number,
-		pages: append([]*page[line](nil), t.pages...),
+		pages: slices.Clone(t.pages),
 	}
 	clone.openings, clone.written = t.openingsForClone()
 	return clone
@@ -233,7 +233,7 @@ func (t *Timeline) Fits(p Place) bool {
 // has less left than is held there.
 func (t *Timeline) Follow(was, is *Timeline) bool {
 	for node := range t.number {
-		if was.pages[node/pageSize] == is.pages[node/pageSize] {
+		if was.pages[node/pageSize].same(&is.pages[node/pageSize]) {
 			continue
 		}
 		if a, b := was.line(node), is.line(node); !a.one(b) && !t.follow(node, a, b) {
@@ -246,7 +246,8 @@ func (t *Timeline) Follow(was, is *Timeline) bool {
 // follow is Follow for a node.
 func (t *Timeline) follow(node int, was, is *line) bool {
 	mine, l := *t.line(node), t.replace(node)
-	next := line{owner: t.owner}
+	steps := len(mine.at) + splitsSoon
+	next := line{owner: t.owner, at: make([]Time, 0, steps), free: make([]batch.Amount, 0, steps*t.width)}
 	i, j, k := mine.step(t.from), was.step(t.from), is.step(t.from)
 	for at := t.from; at != Never; {
 		next.at = append(next.at, at)
