@@ -145,7 +145,9 @@ func (p *pass) earliest(c *contender, s seating) {
 // space that nobody holds, again and again until nothing moves.
 func (p *pass) fill(waiting []*contender) {
 	f := floors{}
-	p.probe(waiting, f)
+	if p.full.nodes.Len() > 1 { // on one, what is known of its first room says as much: see mayBegin
+		p.probe(waiting, f)
+	}
 	for range roundsMax {
 		moved := false
 		turns := p.turns()

@@ -104,21 +104,28 @@ func (p *pass) opening(c *contender) (in timeline.Span, some bool) {
 	if still && p.gainedNothing() && k.read == 0 && k.freed == 0 {
 		return timeline.Span{}, false
 	}
+	room := p.from
+	if p.full.nodes.Len() == 1 && c.key.shape.single() {
+		known := p.gainsKnown(c)
+		if c.placed() && !p.mayBegin(c, known) {
+			return timeline.Span{}, false
+		}
+		room = max(room, p.firstRoom(known)) // its own hold, if any, begins later
+	}
 	known := p.gainsOf(c)
 	freed := p.freed[c.key.shape.root]
-	switch {
-	case still && k.hasRead(known, freed):
+	if still && k.hasRead(known, freed) {
 		return timeline.Span{}, false
-	case p.full.nodes.Len() == 1 && c.placed() && c.key.shape.single() && !p.mayBegin(c, known):
-		return timeline.Span{}, false
-	case !still:
+	}
+	if !still {
 		k.known = false
-		return timeline.Span{From: p.from, Till: timeline.Never}, true
+		return timeline.Span{From: room, Till: timeline.Never}, true
 	}
 	if in = p.reopened(c, known, freed); in.From >= in.Till {
 		k.read, k.freed = int32(len(known.gains)), int32(len(freed))
 		return in, false
 	}
+	in.From = max(in.From, room)
 	return in, true
 }
 
@@ -256,18 +263,24 @@ func (c *contender) due() timeline.Time {
 	return timeline.Never
 }
 
-// gainsOf are the gains that have room for a pod of a contender's kind.
-func (p *pass) gainsOf(c *contender) *kindGains {
-	kind := c.key.shape.kind
-	known := c.gained
-	if known == nil || known.board != p.full {
-		known = p.gainsOfKind[kind]
+// gainsKnown is what is known of the gains of a contender's kind.
+func (p *pass) gainsKnown(c *contender) *kindGains {
+	if c.gained == nil || c.gained.board != p.full {
+		kind := c.key.shape.kind
+		known := p.gainsOfKind[kind]
 		if known == nil {
 			known = &kindGains{kind: kind, board: p.full, roomAt: -1}
 			p.gainsOfKind[kind] = known
 		}
 		c.gained = known
 	}
+	return c.gained
+}
+
+// gainsOf are the gains that have room for a pod of a contender's kind.
+func (p *pass) gainsOf(c *contender) *kindGains {
+	known := p.gainsKnown(c)
+	kind := known.kind
 	for _, g := range p.gains[known.read:] {
 		if kind.opens(p.full.nodes, g) {
 			if known.gains == nil { // of most kinds there are none
