@@ -50,6 +50,9 @@ func (p *pass) callRoll() {
 			p.roll.passing++
 		}
 		p.roll.entries = append(p.roll.entries, *known)
+		if w.Workload.Nomination != nil {
+			p.roll.named = append(p.roll.named, w.Workload)
+		}
 	})
 	p.order, p.classes = p.roll.byTier(p.throttled(r.order, r.limited))
 	if p.roll.passing == 0 {

@@ -19,8 +19,7 @@ type carry struct {
 	flavors    map[batch.FlavorName]*batch.Flavor
 	topologies map[batch.TopologyName]*batch.Topology
 	tree       *quota.Tree
-	line       *timeline.Timeline // what runs or starts
-	starts     []timeline.Place   // the latter
+	line       *timeline.Timeline // what runs
 	ends       []timeline.Time
 	uncertain  *timeline.Nodes // where line may not be what the views say
 	about      *rows           // what follows is about these; nil: about nodes
@@ -123,12 +122,9 @@ func (c *contender) same(other *contender) bool {
 func (p *pass) leave() {
 	left := &carry{
 		known: p.fleet.known, views: p.Nodes, flavors: p.Flavors, topologies: p.Topologies,
-		tree: p.tree, line: p.line.nodes, ends: p.fleet.ends, uncertain: p.fleet.uncertain,
+		tree: p.tree, line: p.ground.nodes, ends: p.fleet.ends, uncertain: p.fleet.uncertain,
 		about: p.about, trail: p.trail, byStart: p.byStart, settled: p.settled, end: p.end,
 		last: make([]*contender, 0, p.reached), filled: p.filled, roll: p.roll, answers: p.answers,
-	}
-	for _, c := range p.starts {
-		left.starts = append(left.starts, c.place.Place)
 	}
 	for _, c := range p.order[:p.reached] {
 		if !c.started {

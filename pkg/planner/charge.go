@@ -9,17 +9,9 @@ import (
 // something should have ended since, or a plan took something back, what the views
 // say is not what that line was made of.
 func (f *fleet) catchUp(p *pass) {
-	over := timeline.NewNodes(len(p.Nodes))
-	for _, place := range p.carried.starts {
-		if place.Till > p.from {
-			f.line.Release(place) // the views have it, if it came true
-		} else {
-			over.AddPlace(place)
-		}
-	}
 	for i, view := range p.Nodes {
 		switch {
-		case f.ends[i] <= p.from || over.Has(i) || f.uncertain.Has(i) || p.carried.uncertain.Has(i):
+		case f.ends[i] <= p.from || f.uncertain.Has(i) || p.carried.uncertain.Has(i):
 			f.charge(p, i)
 		case view != p.carried.views[i]:
 			f.amend(p, i)

@@ -88,7 +88,6 @@ func (p *pass) growNominee(c *contender, lower []*contender) {
 		p.line.release(was)
 		p.line.charge(c.place)
 	}
-	p.fleet.uncertain.AddPlace(c.place.Place)
 }
 
 // loosen takes their places from those that have no promise, but for one.

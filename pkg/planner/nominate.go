@@ -60,7 +60,7 @@ func (p *pass) seatNominated() {
 // eachNominated goes over the nominated, in order.
 func (p *pass) eachNominated(do func(c *contender, n *batch.Nomination)) {
 	for i, c := range p.order {
-		if c.frozen && len(p.named) == 0 {
+		if c.frozen && len(p.named) == 0 && !p.classes[i].named {
 			continue // it was not nominated before either
 		}
 		if n := p.nominationOf(c.workload()); n != nil {
@@ -77,7 +77,6 @@ func (p *pass) beginNominated(c *contender, n *batch.Nomination) {
 		c.via = batch.ViaOrder
 	}
 	p.line.hold(c.place)
-	p.fleet.uncertain.AddPlace(c.place.Place)
 	if c.starts(p) {
 		p.begun[c.workload().ID] = true
 	}
@@ -96,7 +95,6 @@ func (p *pass) seatFirm() {
 		c.grown, p.last = true, max(p.last, i)
 		p.noteStart(c)
 		p.line.hold(c.place)
-		p.fleet.uncertain.AddPlace(c.place.Place)
 	}
 }
 
@@ -252,12 +250,8 @@ func (p *pass) nominate() {
 			p.plan.Nominate = append(p.plan.Nominate, batch.NominateDecision{ID: c.workload().ID, Nomination: c.nomination})
 		}
 	}
-	for i := range p.roll.entries {
-		e := &p.roll.entries[i]
-		if e.lasts() {
-			continue
-		}
-		if w := e.waiting.Workload; w.Nomination != nil && !kept[w.ID] {
+	for _, w := range p.roll.named {
+		if !kept[w.ID] {
 			p.plan.Nominate = append(p.plan.Nominate, batch.NominateDecision{ID: w.ID})
 		}
 	}

@@ -18,9 +18,7 @@ func (p *pass) rank() {
 	p.fleet = newFleet(p)
 	p.callRoll()
 	p.line = p.newBoard()
-	if p.anyGivesWay() {
-		p.ground = p.line.clone()
-	}
+	p.ground = p.line.clone()
 	p.seatNominated()
 }
 

@@ -14,7 +14,8 @@ import (
 // It is frozen.
 type roll struct {
 	entries []entry
-	passing int // entries that have to be judged anew
+	passing int               // entries that have to be judged anew
+	named   []*batch.Workload // those that a place was kept for
 
 	// If there are none of these: all that take part, in order, and all that
 	// don't.
@@ -47,6 +48,7 @@ type class struct {
 	queue    *batch.Queue
 	least    timeline.Long
 	answered bool // it was told that it is not planned
+	named    bool // a place was kept for it
 }
 
 func (p *pass) newRoll(size int) *roll {
@@ -169,7 +171,7 @@ func (e *entry) lasts() bool { return e.record != nil || e.refused != nil }
 // change it, and nothing is on record of it that may have to be taken back.
 func (p *pass) lasting(w *batch.Workload) bool {
 	_, limited := arrayOf(w)
-	return len(w.After) == 0 && len(w.Outcomes) == 0 && w.Nomination == nil && !limited && w.EndBefore.IsZero() && !w.Begin.After(p.now) && !w.RequeueAfter.After(p.now)
+	return len(w.After) == 0 && len(w.Outcomes) == 0 && !limited && w.EndBefore.IsZero() && !w.Begin.After(p.now) && !w.RequeueAfter.After(p.now)
 }
 
 // byTier puts contenders that come by rank into their order. Records of one
@@ -217,7 +219,7 @@ func (p *pass) beyond(c *contender) string {
 // freeze makes a contender one that other plans may share.
 func (c *contender) freeze(p *pass) class {
 	c.frozen, c.bound = true, p.beyond(c)
-	is := class{queue: c.queue, least: c.key.least}
+	is := class{queue: c.queue, least: c.key.least, named: c.workload().Nomination != nil}
 	if c.key.shape.single() {
 		is.shape = c.key.shape
 	}
