@@ -92,3 +92,49 @@ func TestRoomWithoutSomeIsRoomOnceTheyAreGone(t *testing.T) {
 		}
 	})
 }
+
+// A place fits where, once it is taken, nothing that it asks for is overdrawn
+// while it lasts, also where several of its seats are on one node; to try leaves
+// all as it was.
+func TestAPlaceFitsWhereNothingIsOverdrawnWithIt(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		var capacity []batch.Vector
+		for range 4 {
+			capacity = append(capacity, vectors(t, "capacity", 6))
+		}
+		line := timeline.New(capacity, 0)
+		for range rapid.IntRange(0, 3).Draw(t, "charges") {
+			spent(t, line, 4)
+		}
+		place := timeline.Place{Span: timeline.SpanOf(timeline.Time(rapid.IntRange(0, 20).Draw(t, "at")), longs(t))}
+		for i := range rapid.IntRange(1, 3).Draw(t, "seats") {
+			place.Seats = append(place.Seats, timeline.Seat{
+				Set: i, Node: rapid.IntRange(0, 3).Draw(t, "node"), Pods: rapid.IntRange(1, 2).Draw(t, "pods"), Each: vectors(t, "each", 2),
+			})
+		}
+		with, want := line.Clone(), true
+		with.Take(place)
+		for _, s := range place.Seats {
+			for r, free := range with.Free(s.Node, place.Span) {
+				want = want && (s.Each[r] == 0 || free >= 0)
+			}
+		}
+		if line.Fits(place) != want {
+			t.Fatalf("%+v fits: %v", place, !want)
+		}
+		before := line.Clone()
+		if held := line.TryHold(place); held != want {
+			t.Fatalf("%+v is held: %v", place, held)
+		} else if held {
+			line.Release(place)
+		}
+		for node := range capacity {
+			for at := range timeline.Time(horizon) {
+				if was, is := before.FreeAt(node, at), line.FreeAt(node, at); !slices.Equal(was, is) {
+					t.Fatalf("node %d has %v free at %d, and had %v", node, is, at, was)
+				}
+			}
+		}
+	})
+}

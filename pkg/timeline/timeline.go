@@ -202,6 +202,18 @@ func (t *Timeline) Hold(p Place) {
 
 // TryHold takes a place if it is free.
 func (t *Timeline) TryHold(p Place) bool {
+	if p.sharesNodes() {
+		return t.holdInTurn(p)
+	}
+	if !t.Fits(p) {
+		return false
+	}
+	t.Take(p)
+	return true
+}
+
+// holdInTurn is TryHold, seat by seat.
+func (t *Timeline) holdInTurn(p Place) bool {
 	for i, s := range p.Seats {
 		t.add(s.Node, s.Each, -s.Pods, p.Span)
 		if _, _, ok := t.overfull(s, p.Span); !ok {
@@ -219,13 +231,44 @@ func (t *Timeline) Release(p Place) {
 	}
 }
 
-// Fits says whether a place is free.
+// Fits says whether a place is free. Where each seat has its node for itself,
+// nothing need be held to see that.
 func (t *Timeline) Fits(p Place) bool {
-	fits := t.TryHold(p)
-	if fits {
-		t.Release(p)
+	if p.sharesNodes() {
+		fits := t.holdInTurn(p)
+		if fits {
+			t.Release(p)
+		}
+		return fits
 	}
-	return fits
+	for i := range p.Seats {
+		if !t.hasSeat(&p.Seats[i], p.Span) {
+			return false
+		}
+	}
+	return true
+}
+
+// sharesNodes says whether several seats may be on one node: those of one set are
+// mostly listed by node.
+func (p *Place) sharesNodes() bool {
+	for i := 1; i < len(p.Seats); i++ {
+		if p.Seats[i].Node <= p.Seats[i-1].Node {
+			return true
+		}
+	}
+	return false
+}
+
+// hasSeat says whether there is room for the pods of a seat.
+func (t *Timeline) hasSeat(s *Seat, span Span) bool {
+	l := t.line(s.Node)
+	for i := l.step(max(span.From, t.from)); i < len(l.at) && l.at[i] < span.Till; i++ {
+		if l.vector(i, t.width).PodsUpTo(s.Each, s.Pods) < s.Pods {
+			return false
+		}
+	}
+	return true
 }
 
 // Follow takes over on each node what has changed there from one timeline to
