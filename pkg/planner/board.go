@@ -71,6 +71,11 @@ func (b *board) freeze() {
 // hold takes a stay. It panics if there is no room for it.
 func (b *board) hold(s stay) {
 	b.nodes.Hold(s.Place)
+	b.pay(s)
+}
+
+// pay is hold for the quotas alone.
+func (b *board) pay(s stay) {
 	if !s.bill.Free() {
 		b.ledger.Hold(s.bill, payTime(s.Span))
 	}

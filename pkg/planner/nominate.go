@@ -28,27 +28,31 @@ func (p *pass) nominationOf(w *batch.Workload) *batch.Nomination {
 // such a place or elsewhere, come first: others were found a place beside them.
 func (p *pass) seatNominated() {
 	var pending, fallen []*contender
+	all := p.nominees()
 	if len(p.firm) > 0 {
-		p.eachNominated(func(c *contender, n *batch.Nomination) {
-			if p.seatGrown(c) {
-				p.beginNominated(c, n)
+		for _, a := range all {
+			if p.seatGrown(a.contender) {
+				p.beginNominated(a.contender, a.is)
 			}
-		})
+		}
 		p.seatFirm()
 	}
-	p.eachNominated(func(c *contender, n *batch.Nomination) {
+	r := p.newReseating(all)
+	for _, a := range all {
+		c, n := a.contender, a.is
 		switch {
 		case c.nomination == n:
-		case c.nomination != nil || n.Allocation.Queue != c.queue.Name || !p.reseat(c, n):
+		case c.nomination != nil || n.Allocation.Queue != c.queue.Name || !r.stays(c, n) && !p.reseat(c, n):
 			fallen = append(fallen, c)
 		default:
 			if p.beginNominated(c, n); !c.starts(p) {
 				pending = append(pending, c)
 			}
 		}
-	})
+	}
 	slices.SortStableFunc(p.nominated, compareOrder)
-	p.keepIdle(pending)
+	p.keepIdle(pending, r)
+	p.noteNominations()
 	p.unkeep()
 	for _, c := range fallen {
 		if c.nomination == nil { // nor in another queue
@@ -57,26 +61,32 @@ func (p *pass) seatNominated() {
 	}
 }
 
-// eachNominated goes over the nominated, in order.
-func (p *pass) eachNominated(do func(c *contender, n *batch.Nomination)) {
+// nominee is a record of one that is nominated, with its nomination.
+type nominee struct {
+	*contender
+	is *batch.Nomination
+}
+
+// nominees are the nominated, in order.
+func (p *pass) nominees() (all []nominee) {
 	for i, c := range p.order {
 		if c.frozen && len(p.named) == 0 && !p.classes[i].named {
 			continue // it was not nominated before either
 		}
 		if n := p.nominationOf(c.workload()); n != nil {
-			do(p.mine(i), n)
+			all = append(all, nominee{contender: p.mine(i), is: n})
 		}
 	}
+	return all
 }
 
-// beginNominated holds the place in which one that is nominated was seated.
+// beginNominated notes that one that is nominated was seated.
 func (p *pass) beginNominated(c *contender, n *batch.Nomination) {
 	p.nominated = append(p.nominated, c)
 	c.nomination, c.started, c.via = n, true, batch.ViaPreemption
 	if len(n.Victims) == 0 { // others just did not start there
 		c.via = batch.ViaOrder
 	}
-	p.line.hold(c.place)
 	if c.starts(p) {
 		p.begun[c.workload().ID] = true
 	}
@@ -107,6 +117,7 @@ func (p *pass) seatGrown(c *contender) bool {
 	}
 	c.settle(at.option, at.place)
 	c.grown = true
+	p.line.hold(c.place)
 	return true
 }
 
@@ -134,17 +145,24 @@ func (p *pass) passNominated(t turns, c *contender) {
 }
 
 // reseat finds the first time at which a nominated workload has its placement
-// whole; false if it never will. It may be in the way until the start that was found
-// for it: not all that sits there need have been told to go.
+// whole, and holds it; false if it never will. It may be in the way until the start
+// that was found for it: not all that sits there need have been told to go.
 func (p *pass) reseat(c *contender, n *batch.Nomination) bool {
 	usual, from := c.options, p.from
-	if _, till := p.silent(n); till > 0 {
-		c.options, from = p.optionsOfAll(c, n.Allocation.Flavor), till
+	_, silent := p.silent(n)
+	if silent > 0 {
+		c.options, from = p.optionsOfAll(c, n.Allocation.Flavor), silent
 	}
 	if kept := p.recallAt(c, &n.Allocation); kept != nil {
-		s, ok := p.line.firstFit(kept.place, c.long, from)
-		if ok && min(s.Till, c.key.last) > s.From && s.From <= max(from, p.lastGift(s), secondOf(n.Allocation.Start)) {
-			c.settle(kept.option, s.during(timeline.Span{From: s.From, Till: min(s.Till, c.key.last)}))
+		s, byNodes, ok := p.line.firstFit(kept.place, c.long, from)
+		last := max(p.lastGift(kept.place.Place), secondOf(n.Allocation.Start))
+		if ok && min(s.Till, c.key.last) > s.From && s.From <= max(from, last, p.refunds().last(s.bill)) {
+			s = s.during(timeline.Span{From: s.From, Till: min(s.Till, c.key.last)})
+			c.settle(kept.option, s)
+			p.line.hold(s)
+			if byNodes && silent == 0 {
+				p.noteSeated(&nominated{of: n, key: c.key, option: kept.option, place: s, last: last})
+			}
 			return true
 		}
 	}
@@ -153,34 +171,35 @@ func (p *pass) reseat(c *contender, n *batch.Nomination) bool {
 }
 
 // firstFit is the first time, not before from, at which there is room for a
-// stay for a length, its nodes given; false if there is none.
-func (b *board) firstFit(s stay, long timeline.Long, from timeline.Time) (stay, bool) {
-	for {
+// stay for a length, its nodes given; false if there is none. byNodes says that
+// it is the first on its nodes, whoever pays.
+func (b *board) firstFit(s stay, long timeline.Long, from timeline.Time) (first stay, byNodes, ok bool) {
+	for byNodes = true; ; byNodes = false {
 		place, ok := b.nodes.FirstFit(s.Place, long, from)
 		if !ok {
-			return stay{}, false
+			return stay{}, false, false
 		}
 		if s = stayOf(place, s.bill); b.pays(s.bill, s.Span) {
-			return s, true
+			return s, byNodes, true
 		}
 		at, ok := b.ledger.Earliest(s.bill, termOf(long), payTime(timeline.Span{From: s.From, Till: timeline.Never}))
 		if !ok {
-			return stay{}, false
+			return stay{}, false, false
 		}
 		from = timeline.Time(at)
 	}
 }
 
 // lastGift is when the last of what is given back is there on the nodes of a
-// stay, and of its quotas: what begins later than that waits for something else.
-func (p *pass) lastGift(s stay) timeline.Time {
-	at := p.from
-	for _, seat := range s.Seats {
+// place; zero: nothing is. What begins later than that, and than its quotas are
+// given back, waits for something else.
+func (p *pass) lastGift(place timeline.Place) (at timeline.Time) {
+	for _, seat := range place.Seats {
 		for _, g := range p.gifts(seat.Node) {
 			at = max(at, g.till)
 		}
 	}
-	return max(at, p.refunds().last(s.bill))
+	return at
 }
 
 // keepIdle keeps what is free of the places of those that cannot start yet, and
@@ -189,13 +208,16 @@ func (p *pass) lastGift(s stay) timeline.Time {
 // On each node as much is kept as they will take, less what is still held there
 // by those that give way: when these are gone, that is theirs. Of quotas all is
 // kept at once.
-func (p *pass) keepIdle(pending []*contender) {
+func (p *pass) keepIdle(pending []*contender, r *reseating) {
 	wants := map[int][]gift{}
 	for _, c := range pending {
 		if !c.place.bill.Free() {
 			p.line.ledger.Charge(c.place.bill, payTime(timeline.Span{From: p.from, Till: c.start()}))
 		}
 		for _, s := range c.place.Seats {
+			if r.keepsIdle(s.Node) {
+				continue
+			}
 			takes := make(batch.Vector, len(s.Each))
 			takes.Sub(s.Each, -s.Pods)
 			wants[s.Node] = append(wants[s.Node], gift{takes: takes, till: c.start()})

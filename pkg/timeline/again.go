@@ -202,6 +202,16 @@ func (l *line) one(other *line) bool {
 	return len(l.at) == len(other.at) && &l.at[0] == &other.at[0] && &l.free[0] == &other.free[0]
 }
 
+// Changed are the nodes whose lines were written since one timeline was cloned
+// from the other, or was the same as what it was cloned from.
+func Changed(was, is *Timeline, each func(node int)) {
+	for node := range is.number {
+		if !was.pages[node/pageSize].same(&is.pages[node/pageSize]) && !was.line(node).one(is.line(node)) {
+			each(node)
+		}
+	}
+}
+
 // Gain is a stretch of time in which a node has more free than it had.
 type Gain struct {
 	Span
@@ -219,16 +229,8 @@ func (g *Gain) Uses(long Long, in Span) Span {
 }
 
 // Gains are where a timeline has more free, of any resource, than another had.
-func Gains(was, is *Timeline) []Gain {
-	var gains []Gain
-	for node := range is.number {
-		if was.pages[node/pageSize].same(&is.pages[node/pageSize]) {
-			continue
-		}
-		if a := was.line(node); !a.one(is.line(node)) {
-			gains = is.gains(gains, a, node)
-		}
-	}
+func Gains(was, is *Timeline) (gains []Gain) {
+	Changed(was, is, func(node int) { gains = is.gains(gains, was.line(node), node) })
 	return gains
 }
 

@@ -148,6 +148,12 @@ func (t *Timeline) Clear(node int) {
 	*l = line{owner: t.owner, at: []Time{t.from}, free: append([]batch.Amount(nil), t.capacity[node]...)}
 }
 
+// Adopt makes the line of a node that of another timeline, which is frozen.
+func (t *Timeline) Adopt(node int, of *Timeline) {
+	t.written = append(t.written, int32(node))
+	*t.replace(node) = *of.line(node)
+}
+
 // Taken is what something takes of a node from the begin of a timeline on.
 type Taken struct {
 	Each batch.Vector
