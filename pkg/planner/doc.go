@@ -36,5 +36,5 @@
 //
 // What the plan before found out, so that most need not be found again: carry.go is what is left of it, again.go the
 // questions with their answers, stuck.go who has no earlier start, roll.go those that wait (call.go: how they
-// are called), fleet.go the nodes, charge.go what runs on them.
+// are called), fleet.go the nodes, charge.go what runs on them, nominations.go places that are kept.
 package planner

@@ -14,7 +14,6 @@ import (
 // before it.
 type nominations struct {
 	below, line *timeline.Timeline // without the places, and with them
-	started     []*batch.Started   // of whom some give way
 	places      []nominated        // in order
 }
 
@@ -70,38 +69,15 @@ func (p *pass) newReseating(all []nominee) *reseating {
 	return r
 }
 
-// findChanges clears the nodes on which something has changed.
+// findChanges clears the nodes on which something has changed. Who gives way now
+// and did not, or the other way round, is charged until another time by that.
 func (r *reseating) findChanges(was *nominations) {
 	timeline.Changed(was.below, r.ground.nodes, r.clearNode)
-	turned := r.sidesChanged(was.started)
 	for node, view := range r.Nodes {
-		if view != r.carried.views[node] || len(turned) > 0 && slices.ContainsFunc(view.Charges, func(c batch.Charge) bool { return turned[c.By] }) {
+		if view != r.carried.views[node] {
 			r.clearNode(node)
 		}
 	}
-}
-
-// sidesChanged are the runs that give way now and did not, or the other way round, or
-// are no more. What this plan and the one before have taken back is on the lines.
-func (p *pass) sidesChanged(before []*batch.Started) map[batch.WorkloadID]bool {
-	turned := map[batch.WorkloadID]bool{}
-	was, is := before, p.Started
-	for len(was) > 0 || len(is) > 0 {
-		switch {
-		case len(is) == 0 || len(was) > 0 && was[0].Workload.ID < is[0].Workload.ID:
-			turned[was[0].Workload.ID] = true
-			was = was[1:]
-		case len(was) == 0 || is[0].Workload.ID < was[0].Workload.ID:
-			turned[is[0].Workload.ID] = true
-			is = is[1:]
-		default:
-			if was[0] != is[0] && (was[0].Workload.Eviction == nil) != (is[0].Workload.Eviction == nil) {
-				turned[is[0].Workload.ID] = true
-			}
-			was, is = was[1:], is[1:]
-		}
-	}
-	return turned
 }
 
 // clear takes nothing over of the nodes of a place.
@@ -180,7 +156,7 @@ func (p *pass) noteNominations() {
 		p.seated = nil
 	}
 	if p.seated != nil {
-		p.seated.below, p.seated.line, p.seated.started = p.ground.nodes, p.line.nodes.Clone(), p.Started
+		p.seated.below, p.seated.line = p.ground.nodes, p.line.nodes.Clone()
 	}
 }
 
