@@ -145,8 +145,8 @@ type Stats struct {
 	Planned    int // of those, with a planned start
 	Waiting    int // all that wait
 	Running    int // all that hold an allocation
-	// Unsettled says that the plan was gone over as often as it may be, and
-	// something could still have moved earlier.
+	// Unsettled says that the plan was gone over as often as it may be: something
+	// could still have moved earlier, or somebody have been found a place.
 	Unsettled bool
 }
 

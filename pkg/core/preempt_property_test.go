@@ -246,3 +246,22 @@ func TestAnExemptStartWakesWhoWaitedForIt(t *testing.T) {
 	w.until(10)
 	w.want("first=0", "top=4")
 }
+
+// A place waits for who was let off, as he should have ended before it can be used,
+// also while he overruns: else the victims went for nothing.
+func TestAPlaceWaitsForWhoShouldHaveEnded(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.nodes(2, 8)
+	w.giving(batch.Preemption{Mode: batch.PreemptRequeue, Grace: 5 * time.Minute})
+	w.submit(job{name: "late", gpu: 8, walltime: 12, runs: 17}, job{name: "long", gpu: 8, walltime: 300})
+	w.until(10)
+	w.submit(job{name: "top", queue: "front", pods: 2, gpu: 8, walltime: 60})
+	w.until(16)
+	w.reason("top", batch.ReasonPreempting)
+	w.until(20)
+	w.want("top=17", "late=0")
+	if j := w.jobs["late"]; j.evicted != "" {
+		t.Errorf("late was evicted: %s", j.evicted)
+	}
+}

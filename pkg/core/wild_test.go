@@ -190,6 +190,9 @@ func TestPlansGrantWhatWasAskedFor(t *testing.T) {
 			return func(plan batch.Plan) {
 				checkWishes(w, plan)
 				checkTurns(w, plan)
+				if plan.Stats.Unsettled {
+					t.Fatal("the plan was gone over too often")
+				}
 			}
 		})
 	})

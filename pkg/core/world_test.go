@@ -281,14 +281,13 @@ func (w *world) settle() {
 		}
 		w.step(batch.PlanIssued{Plan: plan})
 		again := w.core.Plan(w.now)
-		if !again.Empty() {
+		// One that is cut short goes on a second later.
+		cutShort := plan.Stats.Unsettled && plan.Wake.Equal(w.now.Add(time.Second))
+		if !again.Empty() && !cutShort {
 			w.t.Fatalf("%d: a plan after a plan is not empty:\nfirst %s\nthen  %s", minuteOf(w.now), brief(plan), brief(again))
 		}
 		if next := again.Wake; !next.IsZero() && (plan.Wake.IsZero() || next.Before(plan.Wake)) {
 			w.t.Fatalf("%d: wakes at %v, though something changes at %v: %s", minuteOf(w.now), plan.Wake, next, brief(plan))
-		}
-		if plan.Stats.Unsettled || again.Stats.Unsettled {
-			w.t.Fatalf("%d: the plan was gone over too often: %s", minuteOf(w.now), brief(plan))
 		}
 		if plan.Empty() {
 			w.wake = again.Wake

@@ -38,13 +38,18 @@ func (h *hunt) try(index int, c *contender) {
 	}
 }
 
-// weigh finds the cheapest victims for an option of a contender; nil: none do.
+// weigh finds the cheapest victims for an option of a contender; nil: none do. It
+// takes the longest limit for which there is room when all are gone, as a start into
+// idle room does.
 func (h *hunt) weigh(index int, c *contender, option int, s *scene) *deal {
-	if !s.couldDo(c, option) {
+	c = c.lasting(c.capped(h.p.from))
+	if !s.couldDo(c, option) && c.key.least >= c.long {
 		return nil
 	}
 	if s.catchUp(index); !s.couldDo(c, option) {
-		return nil
+		if c = s.shorter(c, option); c == nil {
+			return nil
+		}
 	}
 	some, known := s.open(c, option)
 	if known.has(c, option) || len(some) == 0 {
@@ -152,8 +157,9 @@ func (h *hunt) findAmong(c *contender, option int, s *scene) (*deal, finding) {
 	} else {
 		start = p.allGone(victims, start)
 	}
-	found := &deal{option: option, place: place.during(timeline.SpanOf(start, c.long)), victims: victims, bill: search.bill()}
-	if len(victims) == 0 || start >= c.planned() || found.place.Till > c.key.last && c.key.last != timeline.Never {
+	span := c.ending(timeline.SpanOf(start, c.long))
+	found := &deal{option: option, place: place.during(span), victims: victims, bill: search.bill()}
+	if len(victims) == 0 || start >= c.planned() || !c.takes(span) {
 		return nil, noUse
 	}
 	if start > p.from && h.prey != preyNamed && !slices.ContainsFunc(victims, func(v *victim) bool { return v.start == nil }) {

@@ -92,6 +92,36 @@ func (c *contender) capped(now timeline.Time) timeline.Long {
 	return min(c.long, timeline.Long(c.key.last-now))
 }
 
+// lasting is a contender that asks for another limit.
+func (c *contender) lasting(long timeline.Long) *contender {
+	if c.long == long {
+		return c
+	}
+	other := *c
+	other.long = long
+	return &other
+}
+
+// ending is the part of a span after which a run must not go on.
+func (c *contender) ending(s timeline.Span) timeline.Span {
+	s.Till = min(s.Till, c.key.last)
+	return s
+}
+
+// takes says whether a claim accepts to run for a span.
+func (c *contender) takes(s timeline.Span) bool {
+	return s.Till > s.From && timeline.SpanOf(s.From, c.leastFrom(s.From)).Till <= s.Till
+}
+
+// leastFrom is the shortest limit that a claim accepts for a start: endless work that
+// must end takes all that is left until then.
+func (c *contender) leastFrom(start timeline.Time) timeline.Long {
+	if c.key.long == timeline.Forever && c.waiting.Workload.TimeMin == 0 && c.key.last != timeline.Never {
+		return timeline.Long(c.key.last - start)
+	}
+	return c.key.least
+}
+
 // longest finds a place for a start now beside all that is on p.full, with the
 // longest limit of those that the claim accepts.
 func (p *pass) longest(c *contender, option int) (best stay, ok bool) {
@@ -103,18 +133,43 @@ func (p *pass) longest(c *contender, option int) (best stay, ok bool) {
 	if best, ok = p.full.at(need, p.from); ok || need.Long == c.key.least {
 		return best, ok
 	}
-	low, high := c.key.least, min(need.Long, limitMax)
-	need.Long = low
+	high := need.Long
+	need.Long = c.key.least
 	if best, ok = p.full.at(need, p.from); !ok {
 		return stay{}, false
 	}
+	longestOf(c.key.least, high, func(long timeline.Long) bool {
+		need.Long = long
+		place, ok := p.full.at(need, p.from)
+		if ok {
+			best = place
+		}
+		return ok
+	})
+	return best, true
+}
+
+// longestOf is the longest limit that fits, of those that are shorter than one that
+// does not; the shortest fits.
+func longestOf(shortest, tooLong timeline.Long, fits func(timeline.Long) bool) timeline.Long {
+	low, high := shortest, min(tooLong, limitMax)
 	for high-low > 1 { // low fits, high does not
-		need.Long = low + (high-low)/2
-		if place, ok := p.full.at(need, p.from); ok {
-			low, best = need.Long, place
+		if middle := low + (high-low)/2; fits(middle) {
+			low = middle
 		} else {
-			high = need.Long
+			high = middle
 		}
 	}
-	return best, true
+	return low
+}
+
+// shorter is a contender with the longest limit of those that it accepts for which
+// there is room when all victims are gone; nil: there is none.
+func (s *scene) shorter(c *contender, option int) *contender {
+	if c.key.least >= c.long || !s.couldDo(c.lasting(c.key.least), option) {
+		return nil
+	}
+	return c.lasting(longestOf(c.key.least, c.long, func(long timeline.Long) bool {
+		return s.has(s.demand(c.lasting(long), option))
+	}))
 }

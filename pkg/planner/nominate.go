@@ -145,8 +145,9 @@ func (p *pass) passNominated(t turns, c *contender) {
 }
 
 // reseat finds the first time at which a nominated workload has its placement
-// whole, and holds it; false if it never will. It may be in the way until the start
-// that was found for it: not all that sits there need have been told to go.
+// whole, and holds it; false if it never will. Not all that sits there need have been
+// told to go: the place waits until the start that was found for it, and for those that
+// should have ended by then and have not.
 func (p *pass) reseat(c *contender, n *batch.Nomination) bool {
 	usual, from := c.options, p.from
 	_, silent := p.silent(n)
@@ -154,10 +155,17 @@ func (p *pass) reseat(c *contender, n *batch.Nomination) bool {
 		c.options, from = p.optionsOfAll(c, n.Allocation.Flavor), silent
 	}
 	if kept := p.recallAt(c, &n.Allocation); kept != nil {
-		s, byNodes, ok := p.line.firstFit(kept.place, c.long, from)
+		long, end := c.granted(&n.Allocation)
+		s, byNodes, ok := p.line.firstFit(kept.place, long, from)
 		last := max(p.lastGift(kept.place.Place), secondOf(n.Allocation.Start))
-		if ok && min(s.Till, c.key.last) > s.From && s.From <= max(from, last, p.refunds().last(s.bill)) {
-			s = s.during(timeline.Span{From: s.From, Till: min(s.Till, c.key.last)})
+		if ok && s.From > max(from, last, p.refunds().last(s.bill)) {
+			last = p.lastOverdue(s)
+			ok = s.From <= last
+		}
+		if ok {
+			s = p.longer(s, c.long, end)
+		}
+		if ok && s.Till > s.From {
 			c.settle(kept.option, s)
 			p.line.hold(s)
 			if byNodes && silent == 0 {
@@ -168,6 +176,30 @@ func (p *pass) reseat(c *contender, n *batch.Nomination) bool {
 	}
 	c.options = usual
 	return false
+}
+
+// longer is a place up to a time, for a longer limit if there is room for it: one that
+// was shortened begins sooner than was thought.
+func (p *pass) longer(s stay, long timeline.Long, end timeline.Time) stay {
+	if till := min(timeline.SpanOf(s.From, long).Till, end); till > s.Till {
+		if more := s.during(timeline.Span{From: s.From, Till: till}); p.line.fits(more) {
+			return more
+		}
+	}
+	return s.during(timeline.Span{From: s.From, Till: min(s.Till, end)})
+}
+
+// granted is the limit that a nominated workload was found a place for, and by when it
+// must have ended there: what it accepts may be less than it asks for.
+func (c *contender) granted(a *batch.Allocation) (long timeline.Long, last timeline.Time) {
+	if c.key.least >= c.long || a.Deadline.IsZero() {
+		return c.long, c.key.last
+	}
+	deadline := secondOf(a.Deadline)
+	if long = timeline.Long(deadline - secondOf(a.Start)); long >= c.long {
+		return c.long, c.key.last
+	}
+	return long, min(deadline, c.key.last)
 }
 
 // firstFit is the first time, not before from, at which there is room for a
@@ -197,6 +229,29 @@ func (p *pass) lastGift(place timeline.Place) (at timeline.Time) {
 	for _, seat := range place.Seats {
 		for _, g := range p.gifts(seat.Node) {
 			at = max(at, g.till)
+		}
+	}
+	return at
+}
+
+// lastOverdue is when the last of those is expected to end that should have ended
+// already, on the nodes of a stay and of its quotas; zero: all have.
+func (p *pass) lastOverdue(s stay) (at timeline.Time) {
+	for _, seat := range s.Seats {
+		charges := p.Nodes[seat.Node].Charges
+		for i := range charges {
+			if c := &charges[i]; c.Overdue(p.now) && p.sits(c) {
+				at = max(at, p.endOf(c))
+			}
+		}
+	}
+	if s.bill.Free() {
+		return at
+	}
+	for i := range p.Uses {
+		u := &p.Uses[i]
+		if u.Overdue(p.now) && p.sits(&u.Charge) && p.tree.Meets(p.tree.Bill(u.Queue, u.Flavor, u.Requests), s.bill) {
+			at = max(at, p.endOf(&u.Charge))
 		}
 	}
 	return at

@@ -9,7 +9,8 @@ import (
 )
 
 // Plan decides what should happen at a time. It returns changes only: with its
-// decisions assumed and no other event, the next plan is empty.
+// decisions assumed and no other event, the next plan is empty, unless this one was
+// cut short: then the next goes on a second later.
 //
 // It goes over everything again when it has found somebody a place that others
 // must give up: with these evicted and the place kept.
@@ -21,12 +22,12 @@ func Plan(snapshot batch.Snapshot, now time.Time) batch.Plan {
 		p.pickUp()
 		p.rank()
 		p.backfill()
-		if round+1 == evictionRoundsMax {
-			p.plan.Stats.Unsettled = true // the next plan goes on
-			break
-		}
 		again := p.preempt()
 		if again == nil {
+			break
+		}
+		if again.finds && round+roundsToVet >= evictionRoundsMax || round+1 == evictionRoundsMax {
+			p.plan.Stats.Unsettled = true // the next plan goes on
 			break
 		}
 		p = again
@@ -98,6 +99,8 @@ type pass struct {
 	barred bars
 	// lifted were barred, until places were made for others.
 	lifted map[batch.WorkloadID]lift
+	// finds says that the pass before has just found somebody a place.
+	finds bool
 	// retried is how often they were looked at again all the same.
 	retried map[batch.WorkloadID]int
 	ousted  map[batch.WorkloadID]*batch.Workload

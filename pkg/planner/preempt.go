@@ -12,7 +12,11 @@ import (
 
 // evictionRoundsMax bounds how often a plan is gone over because somebody was
 // found a place that others must give up. One round finds almost all of them.
-const evictionRoundsMax = 16
+const evictionRoundsMax = 24
+
+// roundsToVet are the rounds that it takes to see whether whoever was found a place
+// would lose it at once, and to go on without: nobody is found one in the last of them.
+const roundsToVet = 3
 
 // retriesMax bounds how often in one plan those are looked at again who would have
 // lost their places at once.
@@ -125,7 +129,7 @@ func (p *pass) inherit(c *contender) {
 // with is the pass to be made with what was found.
 func (p *pass) with(h *hunt) *pass {
 	again := p.anew()
-	again.before = p.findings()
+	again.before, again.finds = p.findings(), true
 	again.taken, again.named, again.ousted, again.barred = h.taken, h.named, h.stayOut, maps.Clone(p.barred)
 	again.made = slices.Concat(p.made, h.made)
 	maps.Copy(again.taken, p.taken)

@@ -269,7 +269,9 @@ func (b *board) charge(s stay) {
 // begins at the end of the longest grace.
 func (s *scene) demand(c *contender, option int) demand {
 	d := c.demand(option)
-	d.Long = plus(d.Long, s.grace)
+	if d.Long = plus(d.Long, s.grace); c.key.last != timeline.Never {
+		d.Long = min(d.Long, timeline.Long(c.key.last-s.hunt.p.from))
+	}
 	return d
 }
 
