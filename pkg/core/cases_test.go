@@ -349,6 +349,10 @@ func TestDepthBoundsPlansAndHidesNothingThatFits(t *testing.T) {
 	w.step(batch.PolicyObserved{Policy: policy})
 	w.until(12)
 	w.reason("w4", batch.ReasonNotPlanned, "place 4", "only the first 2 of a user are planned (backfill.perUser)")
+	policy.PerUser, policy.PerQueue = 0, 2
+	w.step(batch.PolicyObserved{Policy: policy})
+	w.until(13)
+	w.reason("w4", batch.ReasonNotPlanned, "place 4", "only the first 2 of ClusterQueue main are planned (backfill.perQueue)")
 	w.until(1000)
 	w.want("w4=300", "w5=360")
 }
