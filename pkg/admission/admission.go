@@ -56,7 +56,7 @@ func (s *Server) Admit(raw, old map[string]any) (scenario.Object, error) {
 	object := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(raw)}
 	gvk := object.GroupVersionKind()
 	if gvk == schedulingv1.SchemeGroupVersion.WithKind("PriorityClass") {
-		return priorityClass(object)
+		return priorityClass(object, old)
 	}
 	k, known := s.kinds[gvk]
 	if !known {
@@ -171,10 +171,15 @@ func into(object *unstructured.Unstructured, typed any) error {
 }
 
 // priorityClass admits the one built-in kind of a scenario.
-func priorityClass(object *unstructured.Unstructured) (scenario.Object, error) {
-	typed := &schedulingv1.PriorityClass{}
+func priorityClass(object *unstructured.Unstructured, old map[string]any) (scenario.Object, error) {
+	typed, was := &schedulingv1.PriorityClass{}, &schedulingv1.PriorityClass{}
 	if err := into(object, typed); err != nil {
 		return scenario.Object{}, err
+	}
+	if old != nil {
+		if err := into(&unstructured.Unstructured{Object: old}, was); err != nil {
+			return scenario.Object{}, err
+		}
 	}
 	errs := validation.ValidateObjectMetaAccessor(object, false, validation.NameIsDNSSubdomain, field.NewPath("metadata"))
 	switch {
@@ -182,6 +187,8 @@ func priorityClass(object *unstructured.Unstructured) (scenario.Object, error) {
 		errs = append(errs, field.Forbidden(field.NewPath("metadata", "name"), "priority class names with 'system-' prefix are reserved for system use only"))
 	case typed.Value > highestClass:
 		errs = append(errs, field.Forbidden(field.NewPath("value"), fmt.Sprintf("maximum allowed value of a user defined priority is %d", highestClass)))
+	case old != nil && typed.Value != was.Value:
+		errs = append(errs, field.Forbidden(field.NewPath("value"), "may not be changed in an update."))
 	}
 	if len(errs) > 0 {
 		return scenario.Object{}, invalid(schedulingv1.SchemeGroupVersion.WithKind("PriorityClass").GroupKind(), typed.Name, errs)

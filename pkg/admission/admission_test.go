@@ -151,3 +151,23 @@ func TestAdmittingChangesNothingThatItIsGiven(t *testing.T) {
 		t.Errorf("admitted again it is %+v, %v", again.Seen, err)
 	}
 }
+
+// The value of a class is for ever, as in a cluster.
+func TestThePriorityOfAClassIsNotEdited(t *testing.T) {
+	t.Parallel()
+	server, err := admission.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	class := func(value int64, text string) map[string]any {
+		return map[string]any{
+			"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": map[string]any{"name": "urgent"}, "value": value, "description": text,
+		}
+	}
+	if _, err := server.Admit(class(1000, "in words"), class(1000, "")); err != nil {
+		t.Errorf("another description is refused: %v", err)
+	}
+	if _, err := server.Admit(class(3000, ""), class(1000, "")); err == nil || !strings.Contains(err.Error(), "may not be changed in an update") {
+		t.Errorf("another value: %v", err)
+	}
+}

@@ -23,8 +23,31 @@ func (l *loader) events(in []v1alpha1.Event) {
 		for _, each := range l.perMember(in[i]) {
 			l.event(fmt.Sprintf("spec.events[%d]", i), &each, &out[i])
 			l.out.Events = append(l.out.Events, out[i])
+			l.out.Events = append(l.out.Events, l.classed(fmt.Sprintf("spec.events[%d].apply", i), &out[i])...)
 		}
 	}
+}
+
+// classed gives the jobs of a PriorityClass that an event brings its value: those that
+// come later have it from the start, and those that wait for the class are edited.
+func (l *loader) classed(path string, e *Event) (edits []Event) {
+	if len(e.Apply) == 0 || e.Apply[0].Kind != kindPriorityClass {
+		return nil
+	}
+	for i := range l.out.Jobs {
+		job := &l.out.Jobs[i]
+		w := &job.Workload
+		if l.ranks[w.ID].class != e.Apply[0].Name {
+			continue
+		}
+		priority, invalid := l.priorityOf(path, l.ranks[w.ID].class, l.ranks[w.ID].own)
+		if job.At >= e.At {
+			w.Priority, w.Invalid = priority, invalid
+		} else {
+			edits = append(edits, Event{At: e.At, Set: &Edit{Job: w.ID, Priority: &priority, Classed: true}})
+		}
+	}
+	return edits
 }
 
 // perMember is what a person does to an array as a whole, as what is done to
@@ -158,8 +181,9 @@ func (l *loader) edit(path string, in *v1alpha1.Edit) *Edit {
 		out.Walltime = &walltime
 	}
 	if in.Priority != nil {
-		priority, _ := l.priorityOf(path+".priority", l.classOf[id], in.Priority)
-		out.Priority = &priority
+		is := rank{class: l.ranks[id].class, own: in.Priority}
+		priority, _ := l.priorityOf(path+".priority", is.class, is.own)
+		l.ranks[id], out.Priority = is, &priority
 	}
 	if in.Queue != "" {
 		queue := batch.LocalQueueName(job.Workload.Namespace + "/" + in.Queue)

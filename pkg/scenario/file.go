@@ -110,6 +110,7 @@ type Edit struct {
 	Job      batch.WorkloadID
 	Walltime *batch.Walltime
 	Priority *int32 // with the value of its class
+	Classed  bool   // its class is there now: nobody has edited the job itself
 	Queue    *batch.LocalQueueName
 }
 

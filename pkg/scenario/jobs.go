@@ -57,12 +57,18 @@ func (l *loader) job(path string, j *v1alpha1.Job) {
 		l.array(path+".array", j, out)
 		return
 	}
-	l.put(out, j.PriorityClass)
+	l.put(out, rank{class: j.PriorityClass, own: j.Priority})
 }
 
-func (l *loader) put(job Job, class string) {
+// rank is what a job's priority is the sum of, by then.
+type rank struct {
+	class string
+	own   *int
+}
+
+func (l *loader) put(job Job, is rank) {
 	w := &job.Workload
-	l.jobs[w.ID], l.classOf[w.ID] = len(l.out.Jobs), class
+	l.jobs[w.ID], l.ranks[w.ID] = len(l.out.Jobs), is
 	l.named[w.Name] = append(l.named[w.Name], w.ID)
 	l.out.Jobs = append(l.out.Jobs, job)
 }
@@ -87,7 +93,7 @@ func (l *loader) array(path string, j *v1alpha1.Job, job Job) {
 			l.wrong(path, "its member %q stands already as a job", w.Name)
 			return
 		}
-		l.put(member, j.PriorityClass)
+		l.put(member, rank{class: j.PriorityClass, own: j.Priority})
 		for _, name := range []string{j.Name, string(JobID(w.Namespace, j.Name))} {
 			l.arrays[name] = append(l.arrays[name], w.ID)
 		}

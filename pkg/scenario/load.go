@@ -63,7 +63,7 @@ type loader struct {
 	jobs     map[batch.WorkloadID]int // index in out.Jobs
 	named    map[string][]batch.WorkloadID
 	arrays   map[string][]batch.WorkloadID // members, by NAME and by NAMESPACE/NAME
-	classOf  map[batch.WorkloadID]string
+	ranks    map[batch.WorkloadID]rank
 }
 
 // Load reads a scenario file. The error is a *FileError.
@@ -73,7 +73,7 @@ func Load(path string, content []byte, options Options) (*File, error) {
 		out:     &File{Path: path, Start: defaultStart(), Seed: 1},
 		store:   map[string]map[string]any{}, classes: map[string]int32{},
 		nodes: map[batch.NodeName]bool{}, numbered: map[string]int{},
-		jobs: map[batch.WorkloadID]int{}, named: map[string][]batch.WorkloadID{}, arrays: map[string][]batch.WorkloadID{}, classOf: map[batch.WorkloadID]string{},
+		jobs: map[batch.WorkloadID]int{}, named: map[string][]batch.WorkloadID{}, arrays: map[string][]batch.WorkloadID{}, ranks: map[batch.WorkloadID]rank{},
 	}
 	documents := l.documents(content)
 	spec := l.sort(documents)

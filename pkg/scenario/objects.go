@@ -194,17 +194,15 @@ func kindOfObject(object map[string]any) string {
 // applied admits an object that an event applies, in place of what has its
 // name by then.
 func (l *loader) applied(path string, raw map[string]any) []Object {
-	if kindOfObject(raw) == kindPriorityClass {
-		l.wrong(path, "a PriorityClass counts when a job is made: give it as a document of the file")
-		return nil
-	}
 	old := l.store[keyOf(raw)]
 	object, err := l.options.Admitter.Admit(raw, old)
 	if err != nil {
 		l.wrong(path, "%v", err)
 		return nil
 	}
-	l.keep(object)
+	if l.keep(object); object.Kind == kindPriorityClass {
+		l.classes[object.Name] = object.Value
+	}
 	out := []Object{object}
 	if object.Kind != kindClusterQueue || l.out.LocalQueues || old != nil || l.store[keyOf(door(object.Name))] != nil {
 		return out

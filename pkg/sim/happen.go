@@ -90,6 +90,9 @@ func (w *world) edit(e *scenario.Event) {
 		id = e.Set.Job
 	}
 	j, ok := w.jobs[id]
+	if !ok && e.Set != nil && e.Set.Classed {
+		return // its author has deleted it
+	}
 	if !ok {
 		w.refuse("job %s cannot be edited: it has not been submitted, or its author has deleted it", id)
 		return
@@ -119,6 +122,9 @@ func (w *world) set(j *job, e *scenario.Edit) {
 	}
 	if e.Priority != nil {
 		j.workload.Priority = *e.Priority
+	}
+	if e.Classed {
+		j.workload.Invalid = ""
 	}
 	if e.Queue != nil {
 		j.workload.LocalQueue = *e.Queue

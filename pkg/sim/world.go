@@ -154,7 +154,9 @@ func (w *world) apply(object scenario.Object) {
 		object.Seen = seen
 	}
 	w.objects[key] = object
-	w.step(object.Seen)
+	if object.Seen != nil { // a PriorityClass is in the jobs
+		w.step(object.Seen)
+	}
 }
 
 func (w *world) remove(object scenario.Object) {
