@@ -158,7 +158,8 @@ func (p *pass) reseat(c *contender, n *batch.Nomination) bool {
 		long, end := c.granted(&n.Allocation)
 		s, byNodes, ok := p.line.firstFit(kept.place, long, from)
 		last := max(p.lastGift(kept.place.Place), secondOf(n.Allocation.Start))
-		if ok && s.From > max(from, last, p.refunds().last(s.bill)) {
+		late := ok && s.From > max(from, last, p.refunds().last(s.bill))
+		if late {
 			last = p.lastOverdue(s)
 			ok = s.From <= last
 		}
@@ -168,7 +169,8 @@ func (p *pass) reseat(c *contender, n *batch.Nomination) bool {
 		if ok && s.Till > s.From {
 			c.settle(kept.option, s)
 			p.line.hold(s)
-			if byNodes && silent == 0 {
+			// What others pay may change all but the first start on its nodes.
+			if byNodes && silent == 0 && (s.bill.Free() || !late && long == c.long) {
 				p.noteSeated(&nominated{of: n, key: c.key, option: kept.option, place: s, last: last})
 			}
 			return true
