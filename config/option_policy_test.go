@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -107,6 +108,45 @@ func TestOptionGuard(t *testing.T) {
 				t.Errorf("a Pod: got %q, want %q", got, test.want)
 			}
 		})
+	}
+}
+
+// TestTheShortestLimitIsNotAboveTheWalltime: what can be told of two durations is told
+// where they are written, whichever of them comes last.
+func TestTheShortestLimitIsNotAboveTheWalltime(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, granted)
+	for _, test := range []struct {
+		timeMin, walltime string
+		refused           bool
+	}{
+		{"30m", "2h", false},
+		{"2h", "2h", false},
+		{"120m", "2h", false},
+		{"2h1s", "2h", true},
+		{"1d", "23h59m59s", true},
+		{"1d", "1d12h", false},
+		{"36h1m", "1d12h", true},
+		{"2h", "UNLIMITED", false},
+		{"90", "1h", false}, // minutes, as in Slurm: it is looked at when it is read
+		{"30m", "", false},
+	} {
+		first := []func(*batchv1.Job){queue("default"), suspended, annotation("berth.dev/time-min", test.timeMin)}
+		both := first
+		if test.walltime != "" {
+			both = append(slices.Clip(first), annotation("berth.dev/walltime", test.walltime))
+		}
+		whole := func() *batchv1.Job { return job(free, both...) } // which is written to when it is made
+		const words = "up to that"
+		if got := message(s.admit(alice, admission.Create, nil, whole())); (got != "") != test.refused || test.refused && !strings.Contains(got, words) {
+			t.Errorf("%s of %s: %q", test.timeMin, test.walltime, got)
+		}
+		if got := message(s.admit(alice, admission.Update, job(free, first...), whole())); (got != "") != test.refused {
+			t.Errorf("%s when %s is written: %q", test.timeMin, test.walltime, got)
+		}
+		if got := message(s.admit(alice, admission.Update, whole(), whole())); got != "" {
+			t.Errorf("%s of %s stands already: %q", test.timeMin, test.walltime, got)
+		}
 	}
 }
 
