@@ -21,7 +21,9 @@ func arrayOf(w *batch.Workload) (key arrayKey, limited bool) {
 	return arrayKey{namespace: w.Namespace, name: w.Array.Name}, true
 }
 
-// held is by how many members the limit of each array is used already.
+// heldSlots is by how many members the limit of each array is used already: those
+// that run, and those that were taken back and wait until they may run again. They
+// exist all the while, and nobody is let in for them who would have to go again.
 func (p *pass) heldSlots() slots {
 	used := slots{}
 	for _, s := range p.Started {
@@ -30,11 +32,17 @@ func (p *pass) heldSlots() slots {
 			used[key]++
 		}
 	}
+	for _, w := range p.waiting {
+		if key, limited := arrayOf(w.Workload); limited && w.Workload.RequeueAfter.After(p.now) {
+			used[key]++
+		}
+	}
 	return used
 }
 
-// throttle lets as many members of each array take part as may run, in the
-// order of their index; the others are refused.
+// throttle lets as many members of each array take part as may run: first those
+// that a place is kept for, as others were told to go for them, and then in the
+// order of their index. The others are refused.
 func (p *pass) throttle(claims []*claim) []*claim {
 	if p.used == nil {
 		p.used = p.heldSlots()
@@ -51,7 +59,13 @@ func (p *pass) throttle(claims []*claim) []*claim {
 	out := map[*claim]bool{}
 	for key, of := range members { //order:any each array by itself
 		slices.SortStableFunc(of, func(a, b *claim) int {
-			return cmp.Compare(a.workload().Array.Index, b.workload().Array.Index)
+			kept := func(k *claim) int {
+				if k.workload().Nomination != nil {
+					return 0
+				}
+				return 1
+			}
+			return cmp.Or(cmp.Compare(kept(a), kept(b)), cmp.Compare(a.workload().Array.Index, b.workload().Array.Index))
 		})
 		for _, k := range of {
 			if p.used[key] < k.workload().Array.Limit {

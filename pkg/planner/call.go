@@ -26,8 +26,7 @@ func (p *pass) callRoll() {
 		return
 	}
 	p.roll = p.newRoll(len(p.waiting))
-	r := calling{pass: p, order: make([]ranked, 0, len(p.waiting))}
-	sweeps := p.fleet.sweeps()
+	r := calling{pass: p, order: make([]ranked, 0, len(p.waiting)), sweeps: p.fleet.sweeps()}
 	before.match(p.waiting, func(w *batch.Waiting, known *entry) {
 		switch {
 		case known != nil && known.waiting == w && known.lasts():
@@ -38,21 +37,7 @@ func (p *pass) callRoll() {
 			fresh := r.judge(w)
 			known = &fresh
 		}
-		switch {
-		case known.record != nil:
-			if sweeps {
-				p.fleet.retain(known.record.key.shape)
-			}
-			r.order = append(r.order, ranked{tier: known.tier, entry: int32(len(p.roll.entries)), contender: known.record})
-		case known.refused != nil:
-			p.refused = append(p.refused, refusal{waiting: w, verdict: *known.refused})
-		default:
-			p.roll.passing++
-		}
-		p.roll.entries = append(p.roll.entries, *known)
-		if w.Workload.Nomination != nil {
-			p.roll.named = append(p.roll.named, w.Workload)
-		}
+		r.enter(known)
 	})
 	p.order, p.classes = p.roll.byTier(p.throttled(r.order, r.limited))
 	if p.roll.passing == 0 {
@@ -65,6 +50,26 @@ type calling struct {
 	*pass
 	order   []ranked
 	limited []*claim // members of arrays of which not all may run
+	sweeps  bool     // what is not asked for any more is forgotten
+}
+
+// enter puts one that has been judged into the roll.
+func (r *calling) enter(e *entry) {
+	switch {
+	case e.record != nil:
+		if r.sweeps {
+			r.fleet.retain(e.record.key.shape)
+		}
+		r.order = append(r.order, ranked{tier: e.tier, entry: int32(len(r.roll.entries)), contender: e.record})
+	case e.refused != nil:
+		r.refused = append(r.refused, refusal{waiting: e.waiting, verdict: *e.refused})
+	default:
+		r.roll.passing++
+	}
+	r.roll.entries = append(r.roll.entries, *e)
+	if w := e.waiting.Workload; w.Nomination != nil {
+		r.roll.named = append(r.roll.named, w)
+	}
 }
 
 // judge judges one that was not known, or does not hold any more.
