@@ -6,13 +6,14 @@ import (
 )
 
 // cause orders what happens at one instant: what ends makes room for what
-// begins.
+// begins, and a job is there before its people change it.
 type cause int
 
 const (
 	causeEnd cause = iota
 	causeEvent
 	causeSubmit
+	causeEdit // of a job, or its deletion
 )
 
 // item is something that will happen.

@@ -8,7 +8,7 @@
 // carry it out, report what came of it.
 //
 //	for each instant at which something happens {
-//		take in all ends, then events, then submissions of that instant
+//		take in all ends, then events, then submissions, then edits of jobs of that instant
 //		plan and carry out until a plan is empty
 //		check the invariants
 //	}

@@ -5,6 +5,14 @@ import (
 	"github.com/berth-dev/berth/pkg/scenario"
 )
 
+// causeOf is the place of an event among what happens at its instant.
+func causeOf(e *scenario.Event) cause {
+	if e.Hold != "" || e.Release != "" || e.Set != nil {
+		return causeEdit
+	}
+	return causeEvent
+}
+
 // happen plays one event of the file.
 func (w *world) happen(e *scenario.Event) {
 	if !e.Restart && e.Down == 0 {

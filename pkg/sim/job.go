@@ -65,7 +65,7 @@ func (w *world) submit(spec *scenario.Job) {
 	w.step(batch.OwnerObserved{ID: id, Owner: j.owner})
 	w.step(batch.WorkloadObserved{Workload: j.workload})
 	if spec.CancelAt > 0 {
-		w.agenda.add(spec.CancelAt, causeEvent, func() { w.cancel(j) })
+		w.agenda.add(spec.CancelAt, causeEdit, func() { w.cancel(j) })
 	}
 }
 

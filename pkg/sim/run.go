@@ -145,7 +145,7 @@ func (w *world) settleMoment() {
 }
 
 // takeIn takes in everything of this instant: ends, then events, then
-// submissions.
+// submissions, then edits of jobs.
 func (w *world) takeIn() {
 	for w.failed == nil && w.breach == nil {
 		item, ok := w.agenda.take(w.now)

@@ -44,6 +44,7 @@ func TestWhatHappensAtOneInstantHappensInOrder(t *testing.T) {
 	var got []string
 	say := func(word string) func() { return func() { got = append(got, word) } }
 	a.add(2, causeEnd, say("later"))
+	a.add(1, causeEdit, say("edit"))
 	a.add(1, causeSubmit, say("submit 1"))
 	a.add(1, causeEvent, say("event"))
 	a.add(1, causeSubmit, say("submit 2"))
@@ -55,7 +56,7 @@ func TestWhatHappensAtOneInstantHappensInOrder(t *testing.T) {
 		}
 		item.do()
 	}
-	if diff := cmp.Diff([]string{"end", "event", "submit 1", "submit 2"}, got); diff != "" {
+	if diff := cmp.Diff([]string{"end", "event", "submit 1", "submit 2", "edit"}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if at, more := a.next(); !more || at != 2 {

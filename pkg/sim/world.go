@@ -113,7 +113,7 @@ func (w *world) begin() {
 	}
 	for i := range w.file.Events {
 		event := &w.file.Events[i]
-		w.agenda.add(event.At, causeEvent, func() { w.happen(event) })
+		w.agenda.add(event.At, causeOf(event), func() { w.happen(event) })
 	}
 	w.prepareChecks()
 }
