@@ -39,7 +39,9 @@ func (w *world) happen(e *scenario.Event) {
 		w.log(EventPolicy, "", PolicyDetail{Object: e.Delete.Kind + "/" + e.Delete.Name + " deleted"})
 	case e.Restart:
 		w.doing = "restart of the controller"
-		w.restart()
+		if w.core != nil { // who is down has lost it all, and is back when that is over
+			w.restart()
+		}
 	case e.Down > 0:
 		w.doing = "controller down"
 		w.core = nil
