@@ -200,6 +200,9 @@ func ParseDependency(text string) (Dependency, error) {
 			return d, nil
 		}
 	case After, AfterOK, AfterAny, AfterNotOK:
+		if _, delay, delayed := strings.Cut(name, "+"); delayed {
+			return Dependency{}, fmt.Errorf("%q: a delay after a start (+%s) is not known; write %s:NAME alone", text, delay, kind)
+		}
 		if name != "" {
 			return d, nil
 		}

@@ -255,7 +255,7 @@ func (d *decoder) intoStruct(node *yaml.Node, target reflect.Value, path string)
 		where := join(path, key)
 		field, known := fields[key]
 		if !known {
-			d.fail(at, where, "unknown field%s", suggestion(key, fields))
+			d.fail(at, where, "unknown field%s", suggestion(key, sortedNames(fields)))
 			return
 		}
 		if what, is := d.absent[withoutIndices(where)]; is {
@@ -312,9 +312,9 @@ func shape(node *yaml.Node) string {
 }
 
 // suggestion is the known name that is nearest to an unknown one.
-func suggestion(name string, fields map[string]field) string {
+func suggestion(name string, sorted []string) string {
 	best, distance := "", 3
-	for _, known := range sortedNames(fields) {
+	for _, known := range sorted {
 		if strings.EqualFold(known, name) {
 			return fmt.Sprintf("; did you mean %q?", known)
 		}

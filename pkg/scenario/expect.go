@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -62,10 +63,10 @@ func (l *loader) expectation(out *Expectation, in *v1alpha1.Expectation) {
 		out.Job = l.jobNamed(path+".job", in.Job)
 		l.ofJob(out, in)
 	case in.Queue != "":
-		out.Queue = batch.QueueName(in.Queue)
+		out.Queue = l.queueNamed(path+".queue", in.Queue)
 		l.ofQueue(out, in)
 	case in.FreeNodes != nil || in.FreeGPUs != nil:
-		out.FreeNodes, out.FreeGPUs = in.FreeNodes, in.FreeGPUs
+		out.FreeNodes, out.FreeGPUs = l.count(path+".freeNodes", in.FreeNodes), l.count(path+".freeGpus", in.FreeGPUs)
 		if in.At == nil {
 			l.wrong(path, "freeNodes and freeGpus are of a moment: add at")
 		}
@@ -155,7 +156,8 @@ func (l *loader) ofJob(out *Expectation, in *v1alpha1.Expectation) {
 	out.State = l.oneOf(path+".state", in.State, states())
 	out.Start, out.End = l.moment(path+".start", in.Start), l.moment(path+".end", in.End)
 	out.PlannedStart = l.moment(path+".plannedStart", in.PlannedStart)
-	out.Starts, out.Evictions, out.NodeCount, out.Pods, out.Position = in.Starts, in.Evictions, in.NodeCount, in.Pods, in.Position
+	out.Starts, out.Evictions = l.count(path+".starts", in.Starts), l.count(path+".evictions", in.Evictions)
+	out.NodeCount, out.Pods, out.Position = l.count(path+".nodeCount", in.NodeCount), l.count(path+".pods", in.Pods), l.count(path+".position", in.Position)
 	out.Nodes, out.Order, out.Domains = in.Nodes, in.Order, in.Domains
 	out.Via = batch.Via(l.oneOf(path+".via", in.Via, []string{string(batch.ViaOrder), string(batch.ViaBackfill), string(batch.ViaPreemption)}))
 	out.NonIncreasing = l.oneOf(path+".plannedStarts", in.PlannedStarts, []string{"nonIncreasing"}) != ""
@@ -224,15 +226,15 @@ func (l *loader) ofQueue(out *Expectation, in *v1alpha1.Expectation) {
 		l.wrong(out.Path, "expects nothing of the queue: give used, borrowed, lent or pending")
 	}
 	if in.Used != nil {
-		out.Used = l.resources(out.Path+".used", in.Used)
+		out.Used = l.amountsOf(out.Path+".used", in.Used)
 	}
 	if in.Borrowed != nil {
-		out.Borrowed = l.resources(out.Path+".borrowed", in.Borrowed)
+		out.Borrowed = l.amountsOf(out.Path+".borrowed", in.Borrowed)
 	}
 	if in.Lent != nil {
-		out.Lent = l.resources(out.Path+".lent", in.Lent)
+		out.Lent = l.amountsOf(out.Path+".lent", in.Lent)
 	}
-	out.Pending = in.Pending
+	out.Pending = l.count(out.Path+".pending", in.Pending)
 }
 
 func (l *loader) ofMetric(out *Expectation, in *v1alpha1.Expectation) {
@@ -241,6 +243,9 @@ func (l *loader) ofMetric(out *Expectation, in *v1alpha1.Expectation) {
 	if in.Min == "" && in.Max == "" {
 		l.wrong(out.Path, "expects nothing of the metric: give min, max or both")
 	}
+	if out.Min != nil && out.Max != nil && *out.Min > *out.Max {
+		l.wrong(out.Path+".min", "is %s, above max, %s: nothing lies between them", in.Min, in.Max)
+	}
 }
 
 func (l *loader) number(path string, text v1alpha1.Number) *float64 {
@@ -248,17 +253,18 @@ func (l *loader) number(path string, text v1alpha1.Number) *float64 {
 		return nil
 	}
 	n, err := strconv.ParseFloat(string(text), 64)
-	if err != nil {
+	if err != nil || math.IsNaN(n) || math.IsInf(n, 0) {
 		l.wrong(path, "%q is not a number", string(text))
+		return nil
 	}
 	return &n
 }
 
 func (l *loader) overTime(out *Expectation, in *v1alpha1.Expectation) {
-	out.EvictionsTotal, out.StartsTotal = in.EvictionsTotal, in.StartsTotal
+	out.EvictionsTotal, out.StartsTotal = l.count(out.Path+".evictionsTotal", in.EvictionsTotal), l.count(out.Path+".startsTotal", in.StartsTotal)
 	if in.NeverAbove != nil {
 		where := out.Path + ".neverAbove"
-		out.NeverAbove = &Bound{Queue: batch.QueueName(in.NeverAbove.Queue), Used: l.resources(where+".used", in.NeverAbove.Used)}
+		out.NeverAbove = &Bound{Queue: l.queueNamed(where+".queue", in.NeverAbove.Queue), Used: l.amountsOf(where+".used", in.NeverAbove.Used)}
 		if len(in.NeverAbove.Used) == 0 {
 			l.wrong(where, "bounds nothing: give used")
 		}
@@ -270,6 +276,9 @@ func (l *loader) overTime(out *Expectation, in *v1alpha1.Expectation) {
 		}
 		for i, name := range in.Before {
 			out.Before[i] = l.jobNamed(out.Path+".before", name)
+		}
+		if out.Before[0] == out.Before[1] && out.Before[0] != "" {
+			l.wrong(out.Path+".before", "names %s twice: no job starts before itself, and none after", in.Before[0])
 		}
 	}
 }

@@ -79,8 +79,11 @@ func (l *loader) array(path string, j *v1alpha1.Job, job Job) {
 		l.wrong(path+".count", "is %d: an array has 1 to %d members", j.Array.Count, podsLimit)
 		return
 	}
-	if j.Array.Parallelism < 0 {
-		l.wrong(path+".parallelism", "is %d: leave it out to run all members at once", j.Array.Parallelism)
+	limit := 0
+	if given := j.Array.Parallelism; given != nil {
+		if limit = *given; limit < 1 {
+			l.wrong(path+".parallelism", "is %d: at least 1 member runs at a time; leave it out to run all at once", limit)
+		}
 	}
 	for i := range j.Array.Count {
 		member := job
@@ -88,7 +91,7 @@ func (l *loader) array(path string, j *v1alpha1.Job, job Job) {
 		w.Name = fmt.Sprintf("%s-%d", j.Name, i)
 		w.ID = JobID(w.Namespace, w.Name)
 		w.UID = string(w.ID)
-		w.Array = &batch.ArrayMember{Name: j.Name, Index: i, Limit: j.Array.Parallelism}
+		w.Array = &batch.ArrayMember{Name: j.Name, Index: i, Limit: limit}
 		if _, twice := l.jobs[w.ID]; twice {
 			l.wrong(path, "its member %q stands already as a job", w.Name)
 			return

@@ -64,6 +64,7 @@ type loader struct {
 	named    map[string][]batch.WorkloadID
 	arrays   map[string][]batch.WorkloadID // members, by NAME and by NAMESPACE/NAME
 	ranks    map[batch.WorkloadID]rank
+	known    known
 }
 
 // Load reads a scenario file. The error is a *FileError.
@@ -256,11 +257,7 @@ func (l *loader) convert(scenario *v1alpha1.Scenario) {
 	spec := &scenario.Spec
 	l.out.Name, l.out.About = scenario.Metadata.Name, spec.About
 	if spec.Start != "" {
-		start, err := time.Parse(time.RFC3339, spec.Start)
-		if err != nil {
-			l.wrong("spec.start", "%q is not a time: write it as 2026-01-05T00:00:00Z", spec.Start)
-		}
-		l.out.Start = start.UTC()
+		l.out.Start = l.start("spec.start", spec.Start)
 	}
 	l.out.Until = l.offset("spec.until", spec.Until)
 	if spec.Until != "" && l.out.Until == 0 && len(l.list) == 0 {
@@ -289,9 +286,25 @@ func (l *loader) convert(scenario *v1alpha1.Scenario) {
 	}
 	l.events(spec.Events)
 	l.undecided(spec)
+	l.known = l.everKnown()
 	for i := range spec.Expect {
 		l.expectation(&l.out.Expect[i], &spec.Expect[i])
 	}
+}
+
+// start reads the time at 0s. The planner counts whole seconds since 1970, and 0 is no
+// time to it.
+func (l *loader) start(path, text string) time.Time {
+	start, err := time.Parse(time.RFC3339, text)
+	switch {
+	case err != nil:
+		l.wrong(path, "%q is not a time: write it as 2026-01-05T00:00:00Z", text)
+	case start.Nanosecond() != 0:
+		l.wrong(path, "%q has a fraction of a second: write a whole one, such as %s", text, start.Truncate(time.Second).Format(time.RFC3339))
+	case start.Unix() <= 0:
+		l.wrong(path, "%q is before times are counted: write 1970-01-01T00:00:01Z or later", text)
+	}
+	return start.UTC()
 }
 
 // offset reads a length of time; empty is 0.

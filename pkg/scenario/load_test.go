@@ -100,6 +100,24 @@ func TestWhatIsWrongIsSaidWithPlaceAndRemedy(t *testing.T) {
 		{"an expectation of nothing", spec("  jobs: [{name: a}]", "  expect: [{job: a}]"), "expects nothing of the job"},
 		{"an expectation of two things", spec("  jobs: [{name: a}]", "  expect: [{job: a, startsTotal: 1}]"), "is about 2 things (job, startsTotal)"},
 		{"an unknown metric", spec("  jobs: [{name: a}]", "  expect: [{metric: joy, min: 1}]"), `"joy" is not one of utilization`},
+		{"a queue that never is", spec("  jobs: [{name: a}]", "  expect: [{at: 1m, queue: defualt, pending: 0}]"), `spec.expect[0].queue: there is no ClusterQueue "defualt", and no event applies it; did you mean "default"?`},
+		{"a bound of a queue that never is", spec("  jobs: [{name: a}]", "  expect: [{neverAbove: {queue: x, used: {cpu: 1}}}]"), `spec.expect[0].neverAbove.queue: there is no ClusterQueue "x"`},
+		{"a bound of no queue", spec("  jobs: [{name: a}]", "  expect: [{neverAbove: {used: {cpu: 1}}}]"), "spec.expect[0].neverAbove.queue: is missing"},
+		{"a bound of what nothing has", spec("  jobs: [{name: a, requests: {nvidia.com/gpu: 1}}]", "  expect: [{neverAbove: {queue: default, used: {nvidia.com/gpus: 1}}}]"), `no node, job or quota has nvidia.com/gpus; did you mean "nvidia.com/gpu"?`},
+		{"use of what nothing has", spec("  jobs: [{name: a}]", "  expect: [{at: 1m, queue: default, used: {memory: 0}}]"), "spec.expect[0].used.memory: no node, job or quota has memory"},
+		{"a job before itself", spec("  jobs: [{name: a}]", "  expect: [{before: [a, default/a]}]"), "spec.expect[0].before: names a twice"},
+		{"the least above the most", spec("  jobs: [{name: a}]", "  expect: [{metric: makespan, min: 5, max: 1}]"), "spec.expect[0].min: is 5, above max, 1"},
+		{"a bound that bounds nothing", spec("  jobs: [{name: a}]", "  expect: [{metric: makespan, max: Inf}]"), `spec.expect[0].max: "Inf" is not a number`},
+		{"evictions below none", spec("  jobs: [{name: a}]", "  expect: [{evictionsTotal: -1}]"), "spec.expect[0].evictionsTotal: is -1: there are 0 or more"},
+		{"starts below none", spec("  jobs: [{name: a}]", "  expect: [{job: a, starts: -1}]"), "spec.expect[0].starts: is -1"},
+		{"a begin within a second", spec(`  start: "2026-01-05T00:00:00.5Z"`, "  jobs: [{name: a}]"), `spec.start: "2026-01-05T00:00:00.5Z" has a fraction of a second: write a whole one, such as 2026-01-05T00:00:00Z`},
+		{"a begin before times are counted", spec(`  start: "1969-12-31T00:00:00Z"`, "  jobs: [{name: a}]"), `spec.start: "1969-12-31T00:00:00Z" is before times are counted: write 1970-01-01T00:00:01Z or later`},
+		{"a begin at no time", spec(`  start: "1970-01-01T00:00:00Z"`, "  jobs: [{name: a}]"), "spec.start:"},
+		{"half a GPU", spec("  jobs: [{name: a, requests: {nvidia.com/gpu: 0.5}}]"), `spec.jobs[0].requests[nvidia.com/gpu]: "0.5" is not a whole number: nvidia.com/gpu is counted in whole units`},
+		{"a node with half a GPU", spec("  jobs: [{name: a}]", "  events: [{at: 1m, addNodes: {name: m, resources: {nvidia.com/gpu: 1500m}}}]"), `"1500m" is not a whole number`},
+		{"half a pod slot", spec("  jobs: [{name: a}]", "  events: [{at: 1m, addNodes: {name: m, resources: {pods: 1.5}}}]"), `"1.5" is not a whole number: pods is counted`},
+		{"an array of which none may run", spec("  jobs: [{name: a, array: {count: 2, parallelism: 0}}]"), "spec.jobs[0].array.parallelism: is 0: at least 1 member runs at a time; leave it out to run all at once"},
+		{"a delay after a start", spec(`  jobs: [{name: a}, {name: b, after: ["after:a+5"]}]`), `spec.jobs[1].after[0]: "after:a+5": a delay after a start (+5) is not known; write after:NAME alone`},
 		{"no scenario", "kind: ClusterQueue\nmetadata: {name: q}\n", "has no document of kind Scenario"},
 		{"two scenarios", spec("  jobs: [{name: a}]") + "---\n" + spec("  jobs: [{name: a}]"), "document 2, line 8: is a second Scenario"},
 		{"a refused document", "kind: ClusterQueue\nmetadata: {name: refused}\n---\n" + spec("  jobs: [{name: a}]"), "document 1, line 1: the server says no"},
@@ -115,6 +133,17 @@ func TestWhatIsWrongIsSaidWithPlaceAndRemedy(t *testing.T) {
 				t.Errorf("got  %v\nwant %s", err, test.want)
 			}
 		})
+	}
+}
+
+// What is counted in parts, and what only an event brings, may be spoken of.
+func TestWhatIsThereAtSomeTimeMayBeExpected(t *testing.T) {
+	t.Parallel()
+	_, err := load(spec("  jobs: [{name: a, requests: {cpu: 0.5, memory: 0.5, example.kubernetes.io/x: 0.5}}]",
+		"  events: [{at: 1m, apply: {kind: ClusterQueue, metadata: {name: late}}}, {at: 2m, delete: ClusterQueue/late}, {at: 3m, addNodes: {name: m, resources: {nvidia.com/gpu: 2000m}}}]",
+		"  expect: [{neverAbove: {queue: late, used: {nvidia.com/gpu: 0}}}, {at: 1m, queue: late, used: {pods: 0, cpu: 500m}}, {metric: makespan, min: 1, max: 1}]"))
+	if err != nil {
+		t.Error(err)
 	}
 }
 

@@ -62,6 +62,9 @@ func amount(name batch.ResourceName, q v1alpha1.Quantity) (batch.Amount, error) 
 		}
 		number.Mul(number, power(10, exponent))
 	}
+	if counted(name) && !number.IsInt() {
+		return 0, fmt.Errorf("%q is not a whole number: %s is counted in whole units, as in a cluster", text, name)
+	}
 	if name == batch.ResourceCPU {
 		number.Mul(number, big.NewRat(1000, 1))
 	}
@@ -70,6 +73,12 @@ func amount(name batch.ResourceName, q v1alpha1.Quantity) (batch.Amount, error) 
 		return 0, fmt.Errorf("%q is out of range", text)
 	}
 	return batch.Amount(whole.Int64()), nil
+}
+
+// counted says whether a cluster takes whole numbers alone of a resource: pods, and
+// extended resources, whose names have a domain that is not Kubernetes' own.
+func counted(name batch.ResourceName) bool {
+	return name == batch.ResourcePods || strings.Contains(string(name), "/") && !strings.Contains(string(name), "kubernetes.io/")
 }
 
 func factor(text string) *big.Rat {

@@ -126,8 +126,9 @@ type PodSet struct {
 
 // Array makes many jobs of one: NAME-0, NAME-1, ...
 type Array struct {
-	Count       int `json:"count"`
-	Parallelism int `json:"parallelism,omitempty"`
+	Count int `json:"count"`
+	// parallelism is how many of them run at the same time. Left out: all.
+	Parallelism *int `json:"parallelism,omitempty"`
 }
 
 // TopologyDemand is where in the network pods may lie.
