@@ -142,6 +142,7 @@ func TestATraceThatCannotBePlayedSaysWhy(t *testing.T) {
 		{"jobs without a size", "{file: x, format: csv, columns: {submit: a, runtime: b}}", "[{name: a, resources: {nvidia.com/gpu: 1}}]", "a,b\n", "give gpus or nodes"},
 		{"an unknown form", "{file: x, format: xml}", "[]", "", `"xml" is not one of swf, csv`},
 		{"columns of an swf log", "{file: x, format: swf, unit: s}", "[]", "", "are of csv files"},
+		{"a zip by name alone", "{file: x.swf.gz, format: swf}", "[{name: a, resources: {cpu: 1}}]", "hello", "x.swf.gz: is not compressed with gzip"},
 		{"broken zip", "{file: x, format: swf}", "[]", "\x1f\x8bxxxxxxxxxxxxx", "gzip"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -151,6 +152,48 @@ func TestATraceThatCannotBePlayedSaysWhy(t *testing.T) {
 				t.Errorf("got %v, want %s", err, test.want)
 			}
 		})
+	}
+}
+
+// TestATraceWithoutAJobIsAnError: nothing would be played, and nothing would be said.
+func TestATraceWithoutAJobIsAnError(t *testing.T) {
+	t.Parallel()
+	const table = "{file: x, format: csv, columns: {submit: a, runtime: b, gpus: c}}"
+	for _, test := range []struct{ name, trace, log, want string }{
+		{"empty", "{file: x, format: swf}", "; a comment\n", "x: has no line of a job"},
+		{"a table for a log", "{file: x, format: swf}", "a,b,c\n1,2,1\n", "x: has no job that can be used: is it swf? trace: 0 jobs of 2 lines; not usable: 2 unreadable"},
+		{"bytes", "{file: x, format: swf}", "\x00\x01\xff\x00", "is it swf? trace: 0 jobs of 1 lines"},
+		{"a table of headings", table, "a,b,c\n", "x: has no line of a job"},
+		{"jobs that are too large", table, "a,b,c\n1,2,100\n", "is it csv? trace: 0 jobs of 1 lines; not usable: 1 larger than the machine"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			_, trace, err := traced(test.trace, "[{name: a, resources: {cpu: 1, nvidia.com/gpu: 1}}]", test.log)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if job, err := trace.Next(); job != nil || err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got %v, want %s", err, test.want)
+			}
+		})
+	}
+}
+
+// TestAByteOrderMarkIsNoPartOfALog: spreadsheets write one before a table.
+func TestAByteOrderMarkIsNoPartOfALog(t *testing.T) {
+	t.Parallel()
+	const nodes, mark = "[{name: a, resources: {cpu: 1, nvidia.com/gpu: 1}}]", "\xef\xbb\xbf"
+	for trace, log := range map[string]string{
+		"{file: x, format: csv, columns: {submit: a, runtime: b, gpus: c}}": mark + "a,b,c\n0,60,1\n",
+		"{file: x, format: swf}": mark + "; MaxProcs: 1\n1 0 0 60 1 0 0 1 60\n",
+	} {
+		_, opened, err := traced(trace, nodes, log)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := all(t, opened); len(got) != 1 || opened.Log.Lines != 1 {
+			t.Errorf("%s: %v of %d lines", trace, got, opened.Log.Lines)
+		}
 	}
 }
 

@@ -32,6 +32,9 @@ const secondsMax = 200 * 365 * 86400
 // lineMax is the longest line of a trace.
 const lineMax = 1 << 20
 
+// byteOrderMark is what some programs begin a text in UTF-8 with.
+const byteOrderMark = "\xef\xbb\xbf"
+
 // TraceLog says what became of the lines of a trace.
 type TraceLog struct {
 	Lines  int            `json:"lines"`
@@ -97,6 +100,11 @@ func OpenTrace(file *File, in io.Reader) (*Trace, error) {
 			return nil, fmt.Errorf("%s: %w", file.Trace.File, err)
 		}
 		buffered = bufio.NewReaderSize(unzipped, 1<<16)
+	} else if strings.HasSuffix(file.Trace.File, ".gz") {
+		return nil, fmt.Errorf("%s: is not compressed with gzip, as its name says: compress it, or name it without .gz", file.Trace.File)
+	}
+	if mark, err := buffered.Peek(len(byteOrderMark)); err == nil && string(mark) == byteOrderMark {
+		_, _ = buffered.Discard(len(byteOrderMark)) // they are there
 	}
 	t := &Trace{spec: file.Trace, shapes: map[shapeKey][]batch.PodSet{}, Log: TraceLog{Unused: map[string]int{}}}
 	t.lines = bufio.NewScanner(buffered)
@@ -113,14 +121,15 @@ func OpenTrace(file *File, in io.Reader) (*Trace, error) {
 	return t, nil
 }
 
-// Next is the next job; nil at the end.
+// Next is the next job; nil at the end. A log that has none is an error: what was to be
+// played is not there.
 func (t *Trace) Next() (*Job, error) {
 	for t.spec.Limit == nil || t.Log.Jobs < *t.spec.Limit {
 		if !t.lines.Scan() {
 			if err := t.lines.Err(); err != nil {
 				return nil, fmt.Errorf("%s, after line %d: %w", t.spec.File, t.Log.Lines, err)
 			}
-			return nil, nil
+			return nil, t.empty()
 		}
 		line := strings.TrimSpace(t.lines.Text())
 		if line == "" || line[0] == ';' {
@@ -139,6 +148,17 @@ func (t *Trace) Next() (*Job, error) {
 		return t.job(&r), nil
 	}
 	return nil, nil
+}
+
+// empty is the error of a log without a job; nil: it has some.
+func (t *Trace) empty() error {
+	switch {
+	case t.Log.Jobs > 0:
+		return nil
+	case t.Log.Lines == 0:
+		return fmt.Errorf("%s: has no line of a job", t.spec.File)
+	}
+	return fmt.Errorf("%s: has no job that can be used: is it %s? %s", t.spec.File, t.spec.Format, &t.Log)
 }
 
 func (t *Trace) unusable(r *record) string {
