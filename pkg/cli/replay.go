@@ -45,7 +45,8 @@ With --with, Berth objects replace those of the same kind and name throughout:
 what would have been decided under another policy? History goes on as it was;
 only the decisions are compared.
 
-Exit code: 0 every plan is the same; 1 some differ; 2 the journal cannot be read.`,
+Exit code: 0 every plan is the same; 1 some differ; 2 the journal cannot be
+read, or has no plan.`,
 		Example: `  kubectl berth replay /var/lib/berth/journal
   kubectl berth replay berth-000007.journal --diff --with policy.yaml`,
 		Args: cobra.ExactArgs(1),
@@ -81,6 +82,9 @@ func (o *replayOptions) run(path string) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
+	}
+	if sum.Plans == 0 {
+		return fmt.Errorf("%s: has no plan (segments: %d, events: %d): there is nothing to compare", path, sum.Segments, sum.Events)
 	}
 	o.summary(sum)
 	if sum.Differ > 0 {

@@ -152,32 +152,36 @@ type turn struct {
 }
 
 // turns are the runs that are to be played. Both of a comparison are read before
-// the first is played: it may take long, and the other file may be wrong.
+// the first is played: it may take long, and the other file may be wrong. So is one
+// whose run is written down: its trace may be where that would go.
 func (o *simulateOptions) turns(options scenario.Options) ([]turn, error) {
 	var turns []turn
 	first, second := o.labels()
 	for _, path := range o.files {
 		turns = append(turns, turn{path: path, label: first, options: options, journal: o.journal})
 	}
-	if o.compare == "" {
+	if o.compare == "" && len(o.outputs()) == 0 {
 		return turns, nil
 	}
-	path, other, err := o.other(options)
-	if err != nil {
-		return nil, err
+	if o.compare != "" {
+		path, other, err := o.other(options)
+		if err != nil {
+			return nil, err
+		}
+		turns = append(turns, turn{path: path, label: second, options: other})
 	}
-	turns = append(turns, turn{path: path, label: second, options: other})
 	for i := range turns {
+		var err error
 		if turns[i].file, err = loadScenario(turns[i].path, turns[i].options); err != nil {
 			return nil, err
 		}
 	}
-	return turns, nil
+	return turns, o.apart(turns)
 }
 
 // play plays one file and returns the exit code for it.
 func (o *simulateOptions) play(t turn, printer *printer) (report.Run, int) {
-	page, err := o.simulate(t, printer.log())
+	page, err := o.simulate(t, printer.log(t.label))
 	if err != nil {
 		fmt.Fprintln(o.err, err)
 		printer.wrong(t.path)
@@ -238,14 +242,9 @@ func (o *simulateOptions) simulate(t turn, log func(sim.Entry)) (report.Run, err
 	return page, nil
 }
 
-// openTrace opens the log of a scenario; its path counts from the scenario's
-// folder.
+// openTrace opens the log of a scenario.
 func openTrace(file *scenario.File, bar *progress) (*scenario.Trace, io.Closer, error) {
-	path := file.Trace.File
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(filepath.Dir(file.Path), path)
-	}
-	log, err := os.Open(path)
+	log, err := os.Open(tracePath(file))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -269,8 +268,13 @@ spec:
   trace: {file: %q, format: swf}
 `
 
+// isLog says whether a file is a job log that is given by itself.
+func isLog(path string) bool {
+	return strings.HasSuffix(path, ".swf") || strings.HasSuffix(path, ".swf.gz")
+}
+
 func loadScenario(path string, options scenario.Options) (*scenario.File, error) {
-	if strings.HasSuffix(path, ".swf") || strings.HasSuffix(path, ".swf.gz") {
+	if isLog(path) {
 		return scenario.Load(path, fmt.Appendf(nil, traceScenario, filepath.Base(path)), options)
 	}
 	content, err := os.ReadFile(path)

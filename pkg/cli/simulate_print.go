@@ -52,12 +52,17 @@ func newPrinter(form string, out, err io.Writer, shape shape) (*printer, error) 
 	return p, nil
 }
 
-// log takes the entries of the event log; nil if nobody wants them.
-func (p *printer) log() func(sim.Entry) {
+// log takes the entries of a run's event log, marked with its label if it is one of two;
+// nil if nobody wants them.
+func (p *printer) log(label string) func(sim.Entry) {
 	if p.form != "events" {
 		return nil
 	}
+	if p.shape != sideBySide {
+		label = ""
+	}
 	return func(e sim.Entry) {
+		e.Label = label
 		if err := p.events.Encode(e); err != nil && p.failed == nil {
 			p.failed = err
 		}
@@ -79,7 +84,11 @@ func (p *printer) result(run report.Run) {
 		}
 		p.printed = append(p.printed, s)
 	case "events":
-		p.outcomes(p.err, "", run.Result)
+		about := ""
+		if p.shape == sideBySide {
+			about = run.Label + ": "
+		}
+		p.outcomes(p.err, about, run.Result)
 	default:
 		p.people(run)
 	}

@@ -13,6 +13,9 @@ import (
 // other is what is played for comparison: another scenario, or the same with
 // some of its objects replaced.
 func (o *simulateOptions) other(options scenario.Options) (string, scenario.Options, error) {
+	if isLog(o.compare) {
+		return "", options, fmt.Errorf("--compare %s: a job log is not taken; give Berth objects, or a scenario that has the log as its trace", o.compare)
+	}
 	content, err := os.ReadFile(o.compare)
 	if err != nil {
 		return "", options, err

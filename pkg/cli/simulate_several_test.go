@@ -143,3 +143,19 @@ func TestAMissingCohortIsSaid(t *testing.T) {
 		}
 	}
 }
+
+// TestTheEventsOfTwoRunsAreToldApart; those of one have no mark.
+func TestTheEventsOfTwoRunsAreToldApart(t *testing.T) {
+	t.Parallel()
+	files := map[string]string{"story.yaml": fits, "none.yaml": onePolicy}
+	alone, _, _ := berth(t, files, "simulate", "-f", "story.yaml", "-o", "events")
+	both, said, _ := berth(t, files, "simulate", "-f", "story.yaml", "--compare", "none.yaml", "-o", "events")
+	first := strings.ReplaceAll(alone, `{"t":`, `{"label":"story","t":`)
+	second, cut := strings.CutPrefix(both, first)
+	if strings.Contains(alone, "label") || !cut || strings.Count(second, `{"label":"none","t":`) != strings.Count(second, "\n") || second == "" {
+		t.Errorf("printed\n%s\nafter\n%s", both, alone)
+	}
+	if said != "story: all 2 expectations hold\nnone: all 2 expectations hold\n" {
+		t.Errorf("said %s", said)
+	}
+}

@@ -100,6 +100,8 @@ func TestTheExitCodeSaysWhetherItHolds(t *testing.T) {
 			[]string{"simulate", "-f", "a", "--policy", "backfill.depth=5"},
 			2, `a: document 1, line 1: SchedulingPolicy.berth.dev "default" is invalid`,
 		},
+		{"an override of another type", map[string]string{"a": fits}, []string{"simulate", "-f", "a", "--policy", "backfill.mode=None,backfill.depth=abc"}, 2, "must be of type integer: \"string\"; given: backfill.depth=abc"},
+		{"a log to compare with", map[string]string{"a": fits, "l.swf": "; MaxProcs: 1\n"}, []string{"simulate", "-f", "a", "--compare", "l.swf"}, 2, "l.swf: a job log is not taken; give Berth objects"},
 		{"an override", map[string]string{"a": fits}, []string{"simulate", "-f", "a", "--policy", "backfill.mode=None,backfill.depth=5"}, 0, "all 2 expectations hold"},
 		{"two files and one page", map[string]string{"a": fits, "b": fits}, []string{"simulate", "-f", "a", "b", "--report", "new-x"}, 2, "for one scenario"},
 		{"what is compared is not expected", map[string]string{"a": fits, "p": missed}, []string{"simulate", "-f", "a", "--compare", "p"}, 0, "1 of 2 expectations do not hold"},
@@ -267,6 +269,7 @@ func TestARunIsRecordedAndReplayed(t *testing.T) {
 		want  string
 	}{
 		{nil, []string{"replay", filepath.Join(filepath.Dir(kept), "none")}, "no such file"},
+		{map[string]string{"x": ""}, []string{"replay", "x"}, "x: has no plan (segments: 0, events: 0): there is nothing to compare"},
 		{map[string]string{"x": "hello\n"}, []string{"replay", "x"}, "x: line 1: invalid character"},
 		{map[string]string{"s": fits}, []string{"replay", kept, "--with", "s"}, "is a scenario; --with takes Berth objects"},
 	} {

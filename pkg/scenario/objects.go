@@ -159,10 +159,22 @@ func (l *loader) admit(d *document) {
 func (l *loader) blame(d *document, err error) Problem {
 	if d.plain != nil {
 		if _, wrong := l.options.Admitter.Admit(d.plain, nil); wrong == nil {
-			return Problem{File: overrideFlag, Text: err.Error()}
+			return Problem{File: overrideFlag, Text: err.Error() + l.given(err.Error())}
 		}
 	}
 	return Problem{File: d.file, Document: d.number, Line: d.line, Text: err.Error()}
+}
+
+// given are the flags whose fields an error speaks of: a server does not always name
+// the value.
+func (l *loader) given(words string) string {
+	text := ""
+	for _, o := range l.options.Overrides {
+		if field := strings.Join(o.Path, "."); strings.Contains(words, field) {
+			text += fmt.Sprintf("; given: %s=%v", field, o.Value)
+		}
+	}
+	return text
 }
 
 func (l *loader) keep(object Object) { l.store[object.key()] = object.Raw }

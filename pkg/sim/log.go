@@ -28,6 +28,7 @@ const (
 // Entry is a line of the event log. Detail is one of the types below; nil for
 // a submission.
 type Entry struct {
+	Label  string // which of two runs that are compared it is of; empty: there is one
 	At     time.Duration
 	Event  EventName
 	Job    batch.WorkloadID // empty: it is about no job
@@ -85,13 +86,14 @@ type (
 	}
 )
 
-// MarshalJSON writes time, event and job first, then the detail.
+// MarshalJSON writes label, time, event and job first, then the detail.
 func (e Entry) MarshalJSON() ([]byte, error) {
 	head, err := encode(struct {
+		Label string           `json:"label,omitempty"`
 		T     float64          `json:"t"`
 		Event EventName        `json:"event"`
 		Job   batch.WorkloadID `json:"job,omitempty"`
-	}{e.At.Seconds(), e.Event, e.Job})
+	}{e.Label, e.At.Seconds(), e.Event, e.Job})
 	if err != nil || e.Detail == nil {
 		return head, err
 	}
