@@ -46,6 +46,9 @@ func (l *loader) job(path string, j *v1alpha1.Job) {
 		l.wrong(path+"."+map[string]string{"TimeMin": "timeMin", "EndBefore": "endBefore"}[field], "%s", words)
 	}
 	out.Workload.Priority, out.Workload.Invalid = l.priorityOf(path+".priority", j.PriorityClass, j.Priority)
+	if l.out.Until == 0 && out.At > DurationMax {
+		l.wrong(path+".at", "%s is after the %s that a run lasts at most without an until of its own: give spec.until", j.At, batch.FormatDuration(DurationMax))
+	}
 	if j.CancelAt != "" && out.CancelAt < out.At {
 		l.wrong(path+".cancelAt", "%s is before the job is submitted at %s", j.CancelAt, batch.FormatDuration(out.At))
 	}

@@ -73,6 +73,7 @@ func TestWhatIsWrongIsSaidWithPlaceAndRemedy(t *testing.T) {
 		{"pod sets and pods", spec("  jobs: [{name: a, pods: 2, podSets: [{name: w}]}]"), "spec.jobs[0].pods: stands beside podSets"},
 		{"a name that is none", spec("  jobs: [{name: A_b}]"), `spec.jobs[0].name: "A_b" is not a name`},
 		{"a bad end", spec("  jobs: [{name: a, exit: maybe}]"), `"maybe" is neither ok nor fail`},
+		{"later than a run lasts", spec("  jobs: [{name: a, at: 401d}]"), "spec.jobs[0].at: 401d is after the 400d that a run lasts at most without an until of its own"},
 		{"deleted before it was there", spec("  jobs: [{name: a, at: 5m, cancelAt: 1m}]"), "is before the job is submitted"},
 		{"a field of later versions", spec("  jobs: [{name: a, qos: high}]"), "spec.jobs[0].qos: this version does not have service classes (qos) yet"},
 		{"a value of later versions", spec("  jobs: [{name: a, exclusive: User}]"), "this version does not have nodes for one user"},
