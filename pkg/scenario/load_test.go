@@ -101,7 +101,7 @@ func TestWhatIsWrongIsSaidWithPlaceAndRemedy(t *testing.T) {
 		{"an expectation of nothing", spec("  jobs: [{name: a}]", "  expect: [{job: a}]"), "expects nothing of the job"},
 		{"an expectation of two things", spec("  jobs: [{name: a}]", "  expect: [{job: a, startsTotal: 1}]"), "is about 2 things (job, startsTotal)"},
 		{"an unknown metric", spec("  jobs: [{name: a}]", "  expect: [{metric: joy, min: 1}]"), `"joy" is not one of utilization`},
-		{"a queue that never is", spec("  jobs: [{name: a}]", "  expect: [{at: 1m, queue: defualt, pending: 0}]"), `spec.expect[0].queue: there is no ClusterQueue "defualt", and no event applies it; did you mean "default"?`},
+		{"a queue that never is", spec("  jobs: [{name: a}]", "  expect: [{at: 1m, queue: defaul, pending: 0}]"), `spec.expect[0].queue: there is no ClusterQueue "defaul", and no event applies it; did you mean "default"?`},
 		{"a bound of a queue that never is", spec("  jobs: [{name: a}]", "  expect: [{neverAbove: {queue: x, used: {cpu: 1}}}]"), `spec.expect[0].neverAbove.queue: there is no ClusterQueue "x"`},
 		{"a bound of no queue", spec("  jobs: [{name: a}]", "  expect: [{neverAbove: {used: {cpu: 1}}}]"), "spec.expect[0].neverAbove.queue: is missing"},
 		{"a bound of what nothing has", spec("  jobs: [{name: a, requests: {nvidia.com/gpu: 1}}]", "  expect: [{neverAbove: {queue: default, used: {nvidia.com/gpus: 1}}}]"), `no node, job or quota has nvidia.com/gpus; did you mean "nvidia.com/gpu"?`},

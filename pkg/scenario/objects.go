@@ -168,13 +168,13 @@ func (l *loader) blame(d *document, err error) Problem {
 // given are the flags whose fields an error speaks of: a server does not always name
 // the value.
 func (l *loader) given(words string) string {
-	text := ""
+	var text strings.Builder
 	for _, o := range l.options.Overrides {
 		if field := strings.Join(o.Path, "."); strings.Contains(words, field) {
-			text += fmt.Sprintf("; given: %s=%v", field, o.Value)
+			fmt.Fprintf(&text, "; given: %s=%v", field, o.Value)
 		}
 	}
-	return text
+	return text.String()
 }
 
 func (l *loader) keep(object Object) { l.store[object.key()] = object.Raw }
