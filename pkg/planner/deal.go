@@ -159,13 +159,24 @@ func (h *hunt) findAmong(c *contender, option int, s *scene) (*deal, finding) {
 	}
 	span := c.ending(timeline.SpanOf(start, c.long))
 	found := &deal{option: option, place: place.during(span), victims: victims, bill: search.bill()}
-	if len(victims) == 0 || start >= c.planned() || !c.takes(span) {
+	if len(victims) == 0 || start >= c.planned() || !c.takes(span) || p.late(victims, start) >= c.key.last {
 		return nil, noUse
 	}
 	if start > p.from && h.prey != preyNamed && !slices.ContainsFunc(victims, func(v *victim) bool { return v.start == nil }) {
 		return nil, noUse // who stays out makes room now, and not later
 	}
 	return found, someDo
+}
+
+// late is when a place is expected to be free at the latest that victims make at a
+// time: those without a grace should be gone at once, and if they are not, they are
+// expected as what is overdue. Who must have ended by then has nothing of it.
+func (p *pass) late(victims []*victim, start timeline.Time) timeline.Time {
+	if slices.ContainsFunc(victims, func(v *victim) bool { return v.start == nil && v.grace == 0 }) {
+		overdue := batch.Charge{Until: p.now}
+		return max(start, tillOf(overdue.End(p.now)))
+	}
+	return start
 }
 
 // planned is when a contender starts as things are; Never: nobody knows.
