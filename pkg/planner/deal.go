@@ -159,7 +159,7 @@ func (h *hunt) findAmong(c *contender, option int, s *scene) (*deal, finding) {
 	}
 	span := c.ending(timeline.SpanOf(start, c.long))
 	found := &deal{option: option, place: place.during(span), victims: victims, bill: search.bill()}
-	if len(victims) == 0 || start >= c.planned() || !c.takes(span) || p.late(victims, start) >= c.key.last {
+	if len(victims) == 0 || !c.gainsBy(span) || p.late(victims, start) >= c.key.last {
 		return nil, noUse
 	}
 	if start > p.from && h.prey != preyNamed && !slices.ContainsFunc(victims, func(v *victim) bool { return v.start == nil }) {
@@ -178,6 +178,9 @@ func (p *pass) late(victims []*victim, start timeline.Time) timeline.Time {
 	}
 	return start
 }
+
+// gainsBy says whether a contender accepts to run for a span, and starts sooner so.
+func (c *contender) gainsBy(s timeline.Span) bool { return s.From < c.planned() && c.takes(s) }
 
 // planned is when a contender starts as things are; Never: nobody knows.
 func (c *contender) planned() timeline.Time {
