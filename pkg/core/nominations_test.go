@@ -42,6 +42,16 @@ func keepsPlaces(t *testing.T) *world {
 	return w
 }
 
+// fullNode is keepsPlaces with a node of which one half is given back sooner than
+// the other.
+func fullNode(t *testing.T) *world {
+	t.Helper()
+	w := keepsPlaces(t)
+	w.submit(job{name: "soon", gpu: 4, walltime: 90, edit: on("n1")}, job{name: "late", queue: "side", gpu: 4, walltime: 90, edit: on("n1")})
+	w.until(1)
+	return w
+}
+
 // A place that is kept is found again when what it rests on is another, also where
 // nothing that runs is.
 func TestAPlaceThatIsKeptIsFoundAgainWhenWhatItRestsOnChanges(t *testing.T) {
@@ -65,9 +75,7 @@ func TestAPlaceThatIsKeptIsFoundAgainWhenWhatItRestsOnChanges(t *testing.T) {
 	})
 	t.Run("another is to have the first turn", func(t *testing.T) {
 		t.Parallel()
-		w := keepsPlaces(t)
-		w.submit(job{name: "soon", gpu: 4, walltime: 90, edit: on("n1")}, job{name: "late", queue: "side", gpu: 4, walltime: 90, edit: on("n1")})
-		w.until(1)
+		w := fullNode(t)
 		w.submit(
 			job{name: "top", queue: "front", gpu: 4, walltime: 30, priority: 9, edit: on("n1")},
 			job{name: "next", queue: "front", gpu: 4, walltime: 30, priority: 5, edit: on("n1")})
@@ -81,9 +89,7 @@ func TestAPlaceThatIsKeptIsFoundAgainWhenWhatItRestsOnChanges(t *testing.T) {
 	})
 	t.Run("its walltime is edited", func(t *testing.T) {
 		t.Parallel()
-		w := keepsPlaces(t)
-		w.submit(job{name: "soon", gpu: 4, walltime: 90, edit: on("n1")}, job{name: "late", queue: "side", gpu: 4, walltime: 90, edit: on("n1")})
-		w.until(1)
+		w := fullNode(t)
 		w.submit(
 			job{name: "top", queue: "front", gpu: 4, walltime: 30, priority: 9, edit: on("n1")},
 			job{name: "next", queue: "front", gpu: 4, walltime: 30, priority: 5, edit: on("n1")},
@@ -98,9 +104,7 @@ func TestAPlaceThatIsKeptIsFoundAgainWhenWhatItRestsOnChanges(t *testing.T) {
 	})
 	t.Run("one comes before it", func(t *testing.T) {
 		t.Parallel()
-		w := keepsPlaces(t)
-		w.submit(job{name: "soon", gpu: 4, walltime: 90, edit: on("n1")}, job{name: "late", queue: "side", gpu: 4, walltime: 90, edit: on("n1")})
-		w.until(1)
+		w := fullNode(t)
 		w.submit(job{name: "next", queue: "front", gpu: 4, walltime: 30, priority: 5, edit: on("n1")})
 		w.until(2)
 		w.forgetful()
@@ -111,9 +115,7 @@ func TestAPlaceThatIsKeptIsFoundAgainWhenWhatItRestsOnChanges(t *testing.T) {
 	})
 	t.Run("a victim ends before its grace is over", func(t *testing.T) {
 		t.Parallel()
-		w := keepsPlaces(t)
-		w.submit(job{name: "soon", gpu: 4, walltime: 90, edit: on("n1")}, job{name: "late", queue: "side", gpu: 4, walltime: 90, edit: on("n1")})
-		w.until(1)
+		w := fullNode(t)
 		w.submit(job{name: "top", queue: "front", gpu: 8, walltime: 30, edit: on("n1")}, job{name: "rest", gpu: 2, walltime: 2, edit: on("n1")})
 		w.until(2)
 		w.forgetful()

@@ -17,8 +17,8 @@ type board struct {
 }
 
 // stay is a place on the nodes, with what it takes of its queue's quotas. It is
-// shared by all that know of it, and not written: most that wait stay where they
-// are from plan to plan, and are seen to by that. The zero stay is none.
+// shared by all that know of it, and not written: of most that wait it is the same
+// from plan to plan, which is seen at a glance. The zero stay is none.
 type stay struct{ *granted }
 
 type granted struct {
