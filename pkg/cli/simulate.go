@@ -176,7 +176,10 @@ func (o *simulateOptions) turns(options scenario.Options) ([]turn, error) {
 			return nil, err
 		}
 	}
-	return turns, o.apart(turns)
+	if err := o.apart(turns); err != nil {
+		return nil, err
+	}
+	return turns, o.writable()
 }
 
 // play plays one file and returns the exit code for it.

@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -43,6 +45,48 @@ func (o *simulateOptions) apart(turns []turn) error {
 		taken = append(taken, out)
 	}
 	return nil
+}
+
+// writable refuses an output that can't be written: a run may take hours, and what is
+// written of it comes at its end.
+func (o *simulateOptions) writable() error {
+	for _, out := range o.outputs() {
+		if err := out.writable(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writable opens the file, and leaves it as it was. What is no file, such as a terminal
+// or a pipe, is left alone: whoever reads it would take the end of the look for the end.
+func (f namedFile) writable() error {
+	info, err := os.Stat(f.path)
+	switch folder := filepath.Dir(f.path); {
+	case err == nil && info.IsDir():
+		return fmt.Errorf("%s %s is a folder: name a file in it", f.by, f.path)
+	case err == nil && !info.Mode().IsRegular():
+		return nil
+	case errors.Is(err, fs.ErrNotExist) && !isFolder(folder):
+		return fmt.Errorf("%s %s cannot be written: there is no folder %s: make it, or name a file in another", f.by, f.path, folder)
+	}
+	_, before := os.Lstat(f.path) // a link that leads nowhere yet is there
+	file, err := os.OpenFile(f.path, os.O_WRONLY|os.O_CREATE, 0o666)
+	if err == nil {
+		err = file.Close()
+	}
+	if err != nil {
+		return fmt.Errorf("%s %s cannot be written: %w: name a file where you may write", f.by, f.path, errors.Unwrap(err))
+	}
+	if errors.Is(before, fs.ErrNotExist) {
+		return os.Remove(f.path)
+	}
+	return nil
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }
 
 // tracePath is where a scenario's log lies: its path counts from the scenario's folder.

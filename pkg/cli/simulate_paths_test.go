@@ -50,3 +50,72 @@ func TestNothingThatIsReadIsOverwritten(t *testing.T) {
 		})
 	}
 }
+
+// TestWhatCannotBeWrittenIsToldBeforeTheRun: a run may take hours. What is there stays as
+// it is until there is something to write, and what is not there is not made.
+func TestWhatCannotBeWrittenIsToldBeforeTheRun(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	here := strings.NewReplacer("@", folder+"/")
+	for name, text := range map[string]string{"a": fits, "kept": "of yesterday"} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(folder, "sub"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, flag := range []string{"--report", "--journal"} {
+		for _, test := range []struct{ path, want string }{
+			{"@gone/page", " @gone/page cannot be written: there is no folder @gone: make it, or name a file in another"},
+			{"@gone/", " @gone/ cannot be written: there is no folder @gone: make it"},
+			{"@kept/page", " @kept/page cannot be written: not a directory: name a file where you may write"},
+			{"@sub", " @sub is a folder: name a file in it"},
+		} {
+			t.Run(flag+" "+test.path, func(t *testing.T) {
+				t.Parallel()
+				out, said, code := berth(t, nil, strings.Fields("simulate "+here.Replace("-f @a "+flag+" "+test.path))...)
+				if want := flag + here.Replace(test.want); code != exitWrong || !strings.Contains(said, want) || out != "" {
+					t.Errorf("exit code %d, said %s, want %s; printed %s", code, said, want, out)
+				}
+			})
+		}
+	}
+}
+
+// TestLookingWhetherAFileCanBeWrittenLeavesItAsItWas.
+func TestLookingWhetherAFileCanBeWrittenLeavesItAsItWas(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	kept, fresh := filepath.Join(folder, "kept"), filepath.Join(folder, "fresh")
+	if err := os.WriteFile(kept, []byte("of yesterday"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{kept, fresh} {
+		if err := (namedFile{"--report", path}).writable(); err != nil {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	if now, err := os.ReadFile(kept); err != nil || string(now) != "of yesterday" {
+		t.Errorf("the file that was there is %q now (%v)", now, err)
+	}
+	if _, err := os.Lstat(fresh); err == nil {
+		t.Error("the file that was not there is now")
+	}
+}
+
+func TestAFileWhereNobodyMayWriteIsTold(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() == 0 {
+		t.Skip("root may write everywhere")
+	}
+	folder := t.TempDir()
+	if err := os.Chmod(folder, 0o500); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(folder, "page")
+	want := "--report " + path + " cannot be written: permission denied: name a file where you may write"
+	if err := (namedFile{"--report", path}).writable(); err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
