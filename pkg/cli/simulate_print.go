@@ -70,7 +70,7 @@ func (p *printer) log(label string) func(sim.Entry) {
 }
 
 func (p *printer) result(run report.Run) {
-	p.notes(run.File)
+	p.notes(run)
 	if run.Result.Held() {
 		p.hold++
 	} else {
@@ -112,14 +112,28 @@ func (p *printer) people(run report.Run) {
 
 // notes tells what is allowed in a file, and hardly what was meant; once, though
 // it is played twice.
-func (p *printer) notes(file *scenario.File) {
-	for _, note := range file.Notes {
-		text := fmt.Sprintf("%s: note: %s", file.Path, note)
+func (p *printer) notes(run report.Run) {
+	for _, note := range notes(run) {
+		text := fmt.Sprintf("%s: note: %s", run.File.Path, note)
 		if !p.noted[text] {
 			p.noted[text] = true
 			fmt.Fprintln(p.err, text)
 		}
 	}
+}
+
+// notes are those of the file, and that the run was cut.
+func notes(run report.Run) []string {
+	file, r := run.File, run.Result
+	if !r.Cut {
+		return file.Notes
+	}
+	after := ""
+	if r.Trace != nil {
+		after = " after the last submission of its log"
+	}
+	return append(slices.Clone(file.Notes), fmt.Sprintf("the run was stopped at %s (%s), where %d wait and %d run: without an end of its own it lasts at most %s%s; give spec.until to go on",
+		length(r.End), file.Start.Add(r.End).Format(time.RFC3339), r.Counts.Waiting, r.Counts.Running, length(scenario.DurationMax), after))
 }
 
 // wrong notes a file that could not be played. Why has been said.
@@ -211,7 +225,7 @@ func summarize(run report.Run) summary {
 			Submitted: c.Submitted, Started: c.Started, NeverStarted: c.NeverStarted, Ended: c.Ended,
 			Waiting: c.Waiting, Running: c.Running, LongestQueue: c.LongestQueue, LongestWait: c.LongestWait.Seconds(),
 		},
-		Runs: runCounts{Started: c.Runs, Evicted: c.Evicted}, Notes: run.File.Notes,
+		Runs: runCounts{Started: c.Runs, Evicted: c.Evicted}, Notes: notes(run),
 		Expectations: []expectation{}, Trace: r.Trace,
 	}
 	for name, value := range r.Metrics { //order:any each sets its own entry

@@ -159,3 +159,45 @@ func TestTheEventsOfTwoRunsAreToldApart(t *testing.T) {
 		t.Errorf("said %s", said)
 	}
 }
+
+// TestALongRunIsPlayedWholeOrSaidToBeCut: a log to its end, however long it is; where
+// something never ends, what is not played is said.
+func TestALongRunIsPlayedWholeOrSaidToBeCut(t *testing.T) {
+	t.Parallel()
+	const (
+		twoYears = "; MaxProcs: 1\n1 0 0 3600 1 0 0 1 3600 0 1 1 1\n2 63072000 0 3600 1 0 0 1 3600 0 1 1 1\n"
+		endless  = `apiVersion: sim.berth.dev/v1alpha1
+kind: Scenario
+metadata: {name: endless}
+spec:
+  nodes: [{name: n, resources: {cpu: "1"}}]
+  jobs:
+  - {name: a, requests: {cpu: 1}, walltime: UNLIMITED, runtime: 500d}
+  - {name: b, requests: {cpu: 1}, walltime: 1h}
+`
+	)
+	traced := strings.Replace(endless, "  jobs:", "  trace: {file: l.swf, format: swf}\n  jobs:", 1)
+	const cut = "note: the run was stopped at 400d (2027-02-09T00:00:00Z), where 1 wait and 1 run: without an end of its own it lasts at most 400d; give spec.until to go on"
+	for _, test := range []struct{ name, file, text, out, said string }{
+		{"a log of two years", "l.swf", twoYears, "2 jobs submitted, 2 started, 2 ended", ""},
+		{"work that does not end", "f.yaml", endless, "b    default  Pending", cut},
+		{"a log beside work that does not end", "f.yaml", traced, "4 jobs submitted, 4 started, 4 ended", ""},
+		{"what would be seen later", "f.yaml", endless + "  expect: [{at: 420d, job: b, state: Pending}]\n", "the run stopped at 400d", cut},
+		{
+			"a log whose last job does not end", "l.swf", twoYears + "3 63072000 0 50000000 1 0 0 1 50000000\n", "3 jobs submitted, 3 started, 2 ended",
+			"l.swf: note: the run was stopped at 1130d (2029-02-08T00:00:00Z), where 0 wait and 1 run: without an end of its own it lasts at most 400d after the last submission of its log; give spec.until to go on",
+		},
+		{"an end of its own", "f.yaml", endless + "  until: 600d\n", "b    default  Completed", ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			out, said, _ := berth(t, map[string]string{"l.swf": twoYears, test.file: test.text}, "simulate", "-f", test.file)
+			if !strings.Contains(out, test.out) {
+				t.Errorf("printed %s, want %s", out, test.out)
+			}
+			if said = strings.TrimSpace(strings.TrimPrefix(said, "f.yaml: ")); said != test.said {
+				t.Errorf("said %s, want %s", said, test.said)
+			}
+		})
+	}
+}

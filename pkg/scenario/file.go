@@ -7,7 +7,8 @@ import (
 	"github.com/berth-dev/berth/pkg/batch"
 )
 
-// DurationMax is how long a scenario without an end of its own is played.
+// DurationMax is how long a scenario without an end of its own is played, and how long
+// after the last submission of a log: some work never ends.
 const DurationMax = 400 * 24 * time.Hour
 
 // Never is a run time without an end of its own.
@@ -19,7 +20,7 @@ type File struct {
 	Name  string
 	About string
 	Start time.Time
-	Until time.Duration // 0: when all jobs have ended, DurationMax at most
+	Until time.Duration // 0: when all jobs have ended, at most DurationMax (after the last of a log)
 	Seed  int64
 	// Live says that it is also played against a real control plane, where
 	// LiveScale of its time passes in a second.

@@ -14,6 +14,7 @@ type Result struct {
 	File     string
 	Name     string
 	End      time.Duration // when the run stopped
+	Cut      bool          // it stopped only because it has no end of its own: something was to come
 	Jobs     []JobResult   // of the file, as they were submitted
 	Metrics  map[string]float64
 	Counts   Counts
@@ -88,7 +89,7 @@ func (w *world) conclude() *Result {
 	}
 	m := &w.meter
 	out := &Result{
-		File: w.file.Path, Name: w.file.Name, End: w.now, Metrics: m.metrics(), Breach: w.breach,
+		File: w.file.Path, Name: w.file.Name, End: w.now, Cut: w.cut, Metrics: m.metrics(), Breach: w.breach,
 		Counts: w.counts(),
 	}
 	for _, j := range w.order {

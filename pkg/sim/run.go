@@ -118,7 +118,20 @@ func (w *world) nextOfTrace() (*scenario.Job, error) {
 	if w.options.Source == nil {
 		return nil, nil
 	}
-	return w.options.Source.Next()
+	job, err := w.options.Source.Next()
+	if job != nil {
+		w.logged = job.At
+	}
+	return job, err
+}
+
+// limit is when the run stops, whatever is left. Without an end of its own a log is
+// played to its last submission at least, and as long after it as any scenario.
+func (w *world) limit() time.Duration {
+	if w.file.Until > 0 {
+		return w.file.Until
+	}
+	return w.logged + scenario.DurationMax
 }
 
 // fromTrace queues a job of the trace behind the ends and events of its time.
@@ -158,10 +171,7 @@ func (w *world) takeIn() {
 
 // nextMoment is when something happens next; false: the run is over.
 func (w *world) nextMoment(next *scenario.Job) (time.Duration, bool) {
-	limit := w.file.Until
-	if limit == 0 {
-		limit = scenario.DurationMax
-	}
+	limit := w.limit()
 	at, some := w.agenda.next()
 	sooner := func(other time.Duration) {
 		if !some || other < at {
@@ -187,6 +197,7 @@ func (w *world) nextMoment(next *scenario.Job) (time.Duration, bool) {
 
 // stop moves the clock to the end of the run.
 func (w *world) stop(limit time.Duration, more bool) {
+	w.cut = more && w.file.Until == 0
 	if more || (w.file.Until > 0 && w.open > 0) {
 		w.meter.advance(limit)
 		w.now = limit

@@ -13,12 +13,9 @@ import (
 // checkWhole looks at what is expected of the whole run, and of moments that
 // it never reached.
 func (w *world) checkWhole() {
-	limit := w.now
-	if w.file.Until > 0 {
-		limit = w.file.Until
-	}
 	for _, c := range w.checks {
-		if w.breach == nil && (w.file.Until == 0 || *c.At <= limit) {
+		// Where all jobs have ended and nothing is to come, it stays as it is.
+		if w.breach == nil && !w.cut && (w.file.Until == 0 || *c.At <= w.file.Until) {
 			w.checkMoment(c)
 			continue
 		}

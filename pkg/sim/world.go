@@ -22,6 +22,8 @@ type world struct {
 	agenda  agenda
 	wake    time.Duration // when the last plan wants to be made again; 0: not by itself
 	down    time.Duration // until when the controller is down
+	logged  time.Duration // the last submission of the trace that was read
+	cut     bool          // the run was stopped where none goes on without an end of its own
 
 	objects    map[string]scenario.Object // Berth objects by kind and name
 	namespaces map[string]bool

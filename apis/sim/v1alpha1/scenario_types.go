@@ -23,7 +23,7 @@ type ScenarioSpec struct {
 	// Monday.
 	Start string `json:"start,omitempty"`
 	// until is when the run stops. Left out: when all jobs have ended, at most
-	// 400 days.
+	// 400 days, or 400 days after the last submission of a trace.
 	Until Offset `json:"until,omitempty"`
 	// seed is what chance is drawn from, where a scenario has any. Left out: 1.
 	Seed *int64 `json:"seed,omitempty"`
