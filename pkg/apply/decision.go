@@ -112,7 +112,7 @@ func (d decision) record(qw *v1alpha1.QueuedWorkload) {
 	case d.start != nil:
 		convert.RecordStart(qw, *d.start, d.at)
 	case d.wait != nil:
-		convert.RecordWait(qw, d.wait.Verdict, d.at)
+		convert.RecordWait(qw, *d.wait, d.at)
 	case d.ready != nil:
 		convert.RecordReady(qw, *d.ready, d.at)
 	case d.remember != nil:

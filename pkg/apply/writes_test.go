@@ -17,7 +17,7 @@ import (
 // running is a workload that has been started.
 func running(name string) *v1alpha1.QueuedWorkload {
 	qw := waiting(name)
-	convert.RecordWait(qw, batch.Verdict{Reason: batch.ReasonResources, Message: "waits"}, at(0))
+	convert.RecordWait(qw, batch.WaitDecision{Verdict: batch.Verdict{Reason: batch.ReasonResources, Message: "waits"}}, at(0))
 	convert.RecordStart(qw, starts(name, 0), at(1))
 	return qw
 }

@@ -117,6 +117,7 @@ type (
 	WaitDecision struct {
 		ID      WorkloadID
 		Verdict Verdict
+		Basis   Basis `json:",omitempty"`
 	}
 	// HoldDecision keeps a placement for a waiting workload: Allocation.Start
 	// is its planned start.

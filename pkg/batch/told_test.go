@@ -12,7 +12,7 @@ import (
 // record and not compared would let the planner keep a judgement that is stale.
 func TestOnlyToldSeesEveryFieldButTheAnswers(t *testing.T) {
 	t.Parallel()
-	answers := map[string]bool{"Promise": true, "Revoked": true, "RevokedBy": true, "LastVerdict": true}
+	answers := map[string]bool{"Promise": true, "Basis": true, "Revoked": true, "RevokedBy": true, "LastVerdict": true}
 	of := reflect.TypeFor[batch.Workload]()
 	for i := range of.NumField() {
 		name := of.Field(i).Name

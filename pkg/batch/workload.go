@@ -46,6 +46,7 @@ type Workload struct {
 	Restarts     int         // runs that were taken back
 	RequeueAfter time.Time   // not tried again before; zero: at once
 	Promise      time.Time   // planned start that binds; zero: none
+	Basis        Basis       // what LastVerdict and Promise rest on; empty: not known
 	Revoked      time.Time   // planned start that bound before a person's edit, until the next is found; zero: none
 	RevokedBy    string      // what the person has edited; empty: the workload itself
 	Allocation   *Allocation // nil while it waits

@@ -58,10 +58,11 @@ const HasEnded = "it has ended"
 const podsMade = "its pods are being made"
 
 // RecordWait writes why a workload waits and when it is planned to start.
-func RecordWait(qw *v1alpha1.QueuedWorkload, verdict batch.Verdict, at time.Time) {
+func RecordWait(qw *v1alpha1.QueuedWorkload, d batch.WaitDecision, at time.Time) {
+	verdict := &d.Verdict
 	set(qw, v1alpha1.ConditionPending, metav1.ConditionTrue, string(verdict.Reason), verdict.Message, at)
 	status := &qw.Status
-	status.PlannedStartTime = timestamp(verdict.PlannedStart)
+	status.PlannedStartTime, status.Basis = timestamp(verdict.PlannedStart), string(d.Basis)
 	status.Summary = summary(qw, StatePending, string(verdict.Reason), verdict.Message)
 	if !verdict.PlannedStart.IsZero() {
 		status.Summary.Start = plannedMark + verdict.PlannedStart.UTC().Format(time.RFC3339)
@@ -73,7 +74,7 @@ func RecordStart(qw *v1alpha1.QueuedWorkload, d batch.StartDecision, at time.Tim
 	status, in := &qw.Status, d.Allocation
 	status.Allocation = Allocation(in)
 	status.Allocation.Walltime = declared(d.Walltime)
-	status.PlannedStartTime = nil
+	status.PlannedStartTime, status.Basis = nil, ""
 	status.RequeueAfter, status.Nomination, status.Notice = nil, nil, nil
 	reason := startedReason(in.Via)
 	until := "without a limit"
@@ -150,7 +151,7 @@ func RecordRequeue(qw *v1alpha1.QueuedWorkload, decision batch.RequeueDecision, 
 	}
 	set(qw, v1alpha1.ConditionAdmitted, metav1.ConditionFalse, v1alpha1.AdmittedRequeued, message, at)
 	set(qw, v1alpha1.ConditionPodsReady, metav1.ConditionFalse, v1alpha1.AdmittedRequeued, "it has no pods", at)
-	RecordWait(qw, batch.Verdict{Reason: batch.ReasonRequeued, Message: message}, at)
+	RecordWait(qw, batch.WaitDecision{Verdict: batch.Verdict{Reason: batch.ReasonRequeued, Message: message}}, at)
 }
 
 // RecordFinish writes the end. The allocation stays as a record.
@@ -171,7 +172,7 @@ func RecordFinish(qw *v1alpha1.QueuedWorkload, end batch.End, at time.Time) {
 		set(qw, v1alpha1.ConditionPodsReady, metav1.ConditionFalse, v1alpha1.ConditionFinished, HasEnded, at)
 	}
 	set(qw, v1alpha1.ConditionFinished, metav1.ConditionTrue, string(end.State), message, end.Time)
-	status.PlannedStartTime = nil
+	status.PlannedStartTime, status.Basis = nil, ""
 	status.RequeueAfter, status.Nomination = nil, nil
 	status.Summary = summary(qw, string(end.State), "", message)
 	status.Summary.Until = end.Time.UTC().Format(time.RFC3339)

@@ -42,7 +42,7 @@ func TestDecisionsAreReadBack(t *testing.T) {
 	t.Parallel()
 	qw := gang()
 	verdict := batch.Verdict{Reason: batch.ReasonResources, PlannedStart: at(30), Message: "asks 3 × 8"}
-	convert.RecordWait(qw, verdict, at(1))
+	convert.RecordWait(qw, batch.WaitDecision{Verdict: verdict}, at(1))
 	got := convert.Workload(qw)
 	if !got.Promise.Equal(at(30)) || got.LastVerdict == nil || !got.LastVerdict.SameAnswer(verdict) {
 		t.Fatalf("after waiting: promise %v, verdict %+v", got.Promise, got.LastVerdict)
@@ -103,7 +103,9 @@ func TestOneStateAtATime(t *testing.T) {
 		do   func()
 		want string
 	}{
-		{"waits", func() { convert.RecordWait(qw, batch.Verdict{Reason: batch.ReasonResources}, at(1)) }, v1alpha1.ConditionPending},
+		{"waits", func() {
+			convert.RecordWait(qw, batch.WaitDecision{Verdict: batch.Verdict{Reason: batch.ReasonResources}}, at(1))
+		}, v1alpha1.ConditionPending},
 		{"starts", func() { convert.RecordStart(qw, batch.StartDecision{Allocation: someAllocation()}, at(2)) }, v1alpha1.ConditionAdmitted},
 		{"is taken back", func() {
 			convert.RecordEvict(qw, *batch.EvictedAtOnce(batch.Notice{Cause: batch.CauseSuspended}), at(3))
@@ -136,7 +138,7 @@ func TestOutcomesAreReadBack(t *testing.T) {
 		{Name: "sweep", State: batch.Failed, Member: new(0)},
 	}
 	convert.RecordOutcomes(qw, want)
-	convert.RecordWait(qw, batch.Verdict{Reason: batch.ReasonResources}, at(1))
+	convert.RecordWait(qw, batch.WaitDecision{Verdict: batch.Verdict{Reason: batch.ReasonResources}}, at(1))
 	convert.RecordStart(qw, batch.StartDecision{Allocation: someAllocation()}, at(2))
 	convert.RecordRequeue(qw, batch.RequeueDecision{Restarts: 1}, at(4))
 	if diff := cmp.Diff(want, convert.Workload(qw).Outcomes); diff != "" {
@@ -166,10 +168,25 @@ func TestRunsAreTheLastTen(t *testing.T) {
 	}
 }
 
+// TestABasisStandsWithItsAnswer: it is read back as it was written, and goes with
+// the planned start.
+func TestABasisStandsWithItsAnswer(t *testing.T) {
+	t.Parallel()
+	qw := gang()
+	convert.RecordWait(qw, batch.WaitDecision{Verdict: batch.Verdict{PlannedStart: at(30)}, Basis: "1 ab gpu=3"}, at(1))
+	if w := convert.Workload(qw); w.Basis != "1 ab gpu=3" || !w.Promise.Equal(at(30)) {
+		t.Errorf("read back: planned at %v on %q", w.Promise, w.Basis)
+	}
+	convert.RecordStart(qw, batch.StartDecision{Allocation: someAllocation()}, at(10))
+	if w := convert.Workload(qw); w.Basis != "" {
+		t.Errorf("started, and rests on %q", w.Basis)
+	}
+}
+
 func TestSummaryLine(t *testing.T) {
 	t.Parallel()
 	qw := gang()
-	convert.RecordWait(qw, batch.Verdict{Reason: batch.ReasonResources, PlannedStart: at(30), Message: "0 of 8 free"}, at(1))
+	convert.RecordWait(qw, batch.WaitDecision{Verdict: batch.Verdict{Reason: batch.ReasonResources, PlannedStart: at(30), Message: "0 of 8 free"}}, at(1))
 	want := &v1alpha1.WorkloadSummary{State: "Pending", Reason: "Resources", Start: "~2026-01-05T00:30:00Z", GPUs: new(int64(24)), Message: "0 of 8 free"}
 	if diff := cmp.Diff(want, qw.Status.Summary); diff != "" {
 		t.Errorf("waiting (-want +got):\n%s", diff)
@@ -199,7 +216,7 @@ func TestTheSummaryIsOfNow(t *testing.T) {
 	}{
 		{
 			func() {
-				convert.RecordWait(qw, batch.Verdict{Reason: batch.ReasonPreempting, Message: "1 workload gives way"}, at(1))
+				convert.RecordWait(qw, batch.WaitDecision{Verdict: batch.Verdict{Reason: batch.ReasonPreempting, Message: "1 workload gives way"}}, at(1))
 			},
 			line{"Pending", "Preempting", "", "1 workload gives way"},
 		},

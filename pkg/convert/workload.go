@@ -98,6 +98,7 @@ func decisions(out *batch.Workload, qw *v1alpha1.QueuedWorkload) {
 	status := &qw.Status
 	out.Restarts = int(value(status.Restarts))
 	out.Promise = instant(status.PlannedStartTime)
+	out.Basis = batch.Basis(status.Basis)
 	out.RequeueAfter = instant(status.RequeueAfter)
 	out.Outcomes = outcomes(qw)
 	if status.Allocation != nil {

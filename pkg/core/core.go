@@ -38,8 +38,9 @@ func (c *Core) Plan(now time.Time) batch.Plan {
 	c.state.Elapse(now)
 	plan := planner.Plan(c.state.Snapshot(), now)
 	for i := range plan.Wait {
-		v := &plan.Wait[i].Verdict
-		v.Message = explain.Verdict(*v)
+		d := &plan.Wait[i]
+		d.Verdict.Message = explain.Verdict(d.Verdict)
+		d.Basis = c.state.Basis(d.ID)
 	}
 	return plan
 }

@@ -93,7 +93,7 @@ func (w *world) wait(d batch.WaitDecision) {
 	w.checkWait(j, d.Verdict)
 	before := j.workload.Promise
 	verdict := d.Verdict
-	j.workload.LastVerdict, j.workload.Promise = &verdict, verdict.PlannedStart
+	j.workload.LastVerdict, j.workload.Promise, j.workload.Basis = &verdict, verdict.PlannedStart, d.Basis
 	if !before.Equal(verdict.PlannedStart) {
 		w.notePlanned(j, before, verdict.PlannedStart)
 	}

@@ -35,7 +35,7 @@ func (s *State) answer(plan batch.Plan) {
 	}
 	for _, d := range plan.Wait {
 		s.change(d.ID, func(_ *record, w *batch.Workload) {
-			w.LastVerdict, w.Promise, w.Revoked, w.RevokedBy = &d.Verdict, d.Verdict.PlannedStart, time.Time{}, ""
+			w.LastVerdict, w.Promise, w.Basis, w.Revoked, w.RevokedBy = &d.Verdict, d.Verdict.PlannedStart, d.Basis, time.Time{}, ""
 		})
 	}
 	for _, d := range plan.Ready {

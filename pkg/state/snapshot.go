@@ -10,6 +10,7 @@ import (
 
 // Snapshot returns the working set as it is now. What it holds is frozen.
 func (s *State) Snapshot() batch.Snapshot {
+	s.recheck()
 	s.settle()
 	snapshot := batch.Snapshot{
 		Policy:      s.policy,

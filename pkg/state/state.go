@@ -41,6 +41,7 @@ type State struct {
 	started     *btree.BTreeG[*record]        // by ID
 	dependent   map[batch.WorkloadID]*record  // those waiting or started that depend on others
 	held        []*record                     // those with a placement of a planned start
+	returned    []*record                     // those that wait, first seen since the last snapshot
 	issued      int                           // plans
 	ending      map[batch.WorkloadID]*record  // those that are over but for their pods
 

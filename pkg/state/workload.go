@@ -122,7 +122,11 @@ func (s *State) observeWorkload(seen batch.Workload) {
 	}
 	r.noteRelimit(&seen)
 	shape := batch.Shape(seen.PodSets)
-	if ours := r.workload; ours != nil && seen.Allocation == nil && edited(ours, &seen, shape != r.shape) {
+	switch ours := r.workload; {
+	case seen.Allocation != nil:
+	case ours == nil:
+		s.returned = append(s.returned, r)
+	case r.edited(&seen, shape):
 		s.revoke(r, &seen, ours.Promise, "")
 	}
 	if r.workload != nil {
@@ -186,10 +190,8 @@ func (s *State) rerank(by string, concerned func(*record) bool) {
 
 // edited says whether what was asked for has changed in a way that changes its
 // place in the plan.
-func edited(was, is *batch.Workload, shape bool) bool {
-	return shape || was.Priority != is.Priority || was.Walltime != is.Walltime || was.TimeMin != is.TimeMin ||
-		was.LocalQueue != is.LocalQueue || was.Exclusive != is.Exclusive ||
-		!was.QueuedAt.Equal(is.QueuedAt) || !was.EndBefore.Equal(is.EndBefore)
+func (r *record) edited(is *batch.Workload, shape string) bool {
+	return batch.AskedBy(r.workload, r.shape) != batch.AskedBy(is, shape)
 }
 
 // compareProgress says which of two records of a workload is further on. The
@@ -220,7 +222,7 @@ func compareBool(a, b bool) int {
 func keepDecisions(seen, ours *batch.Workload) {
 	seen.Restarts, seen.RequeueAfter = ours.Restarts, ours.RequeueAfter
 	seen.Allocation, seen.Eviction, seen.Finished = ours.Allocation, ours.Eviction, ours.Finished
-	seen.Promise, seen.LastVerdict, seen.PodsReady = ours.Promise, ours.LastVerdict, ours.PodsReady
+	seen.Promise, seen.LastVerdict, seen.Basis, seen.PodsReady = ours.Promise, ours.LastVerdict, ours.Basis, ours.PodsReady
 	seen.HeldBy, seen.HeldSince, seen.TakenBack = ours.HeldBy, ours.HeldSince, ours.TakenBack
 	seen.Nomination, seen.ReadySince, seen.Notice = ours.Nomination, ours.ReadySince, ours.Notice
 	seen.CheckpointedAt = later(seen.CheckpointedAt, ours.CheckpointedAt)
@@ -230,7 +232,7 @@ func keepDecisions(seen, ours *batch.Workload) {
 // keepAnswers keeps what we have said of a workload at the same stage: it may
 // still be on its way to the API server, and nobody else says anything there.
 func keepAnswers(seen, ours *batch.Workload) {
-	seen.LastVerdict, seen.Promise, seen.Outcomes = ours.LastVerdict, ours.Promise, ours.Outcomes
+	seen.LastVerdict, seen.Promise, seen.Basis, seen.Outcomes = ours.LastVerdict, ours.Promise, ours.Basis, ours.Outcomes
 	seen.Revoked, seen.RevokedBy = ours.Revoked, ours.RevokedBy
 	seen.HeldBy, seen.HeldSince, seen.TakenBack = ours.HeldBy, ours.HeldSince, ours.TakenBack
 	seen.Nomination, seen.Notice = ours.Nomination, ours.Notice

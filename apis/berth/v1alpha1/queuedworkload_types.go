@@ -220,6 +220,15 @@ type QueuedWorkloadStatus struct {
 	// +optional
 	PlannedStartTime *metav1.Time `json:"plannedStartTime,omitempty"`
 
+	// basis is what the Pending condition and plannedStartTime rest on, in words
+	// for programs: a digest of what was asked, and for each ClusterQueue its
+	// tier, and its walltimes where they count. Where it is another one when Berth
+	// comes back, something was edited meanwhile, and the workload is ranked anew.
+	// Absent: not known, and plannedStartTime binds.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	Basis string `json:"basis,omitempty"`
+
 	// allocation is what the started workload holds. It stays as a record when
 	// the workload has finished.
 	// +optional
