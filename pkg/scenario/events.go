@@ -186,6 +186,7 @@ func (l *loader) edit(path string, in *v1alpha1.Edit) *Edit {
 		l.ranks[id], out.Priority = is, &priority
 	}
 	if in.Queue != "" {
+		l.name(path+".queue", in.Queue)
 		queue := batch.LocalQueueName(job.Workload.Namespace + "/" + in.Queue)
 		out.Queue = &queue
 	}

@@ -17,7 +17,8 @@ const podsLimit = 1_000_000
 func (l *loader) job(path string, j *v1alpha1.Job) {
 	namespace, queue := orDefault(j.Namespace, defaultName), orDefault(j.Queue, defaultName)
 	l.name(path+".name", j.Name)
-	l.name(path+".namespace", namespace)
+	l.plainName(path+".namespace", namespace, "a namespace")
+	l.name(path+".queue", queue)
 	id := JobID(namespace, j.Name)
 	if first, twice := l.jobs[id]; twice {
 		l.wrong(path+".name", "a job %q stands already in line %d", j.Name, l.line(fmt.Sprintf("spec.jobs[%d]", first)))
@@ -46,6 +47,7 @@ func (l *loader) job(path string, j *v1alpha1.Job) {
 		l.wrong(path+"."+map[string]string{"TimeMin": "timeMin", "EndBefore": "endBefore"}[field], "%s", words)
 	}
 	out.Workload.Priority, out.Workload.Invalid = l.priorityOf(path+".priority", j.PriorityClass, j.Priority)
+	l.mentions(path, j)
 	if l.out.Until == 0 && out.At > DurationMax {
 		l.wrong(path+".at", "%s is after the %s that a run lasts at most without an until of its own: give spec.until", j.At, batch.FormatDuration(DurationMax))
 	}
@@ -61,6 +63,17 @@ func (l *loader) job(path string, j *v1alpha1.Job) {
 		return
 	}
 	l.put(out, rank{class: j.PriorityClass, own: j.Priority})
+}
+
+// mentions checks what a job names that need not be there.
+func (l *loader) mentions(path string, j *v1alpha1.Job) {
+	l.form(path+".jobName", FormValue, j.JobName)
+	if j.PriorityClass != "" {
+		l.form(path+".priorityClass", FormClass, j.PriorityClass)
+	}
+	if j.Account != "" {
+		l.name(path+".account", j.Account)
+	}
 }
 
 // rank is what a job's priority is the sum of, by then.
@@ -81,6 +94,9 @@ func (l *loader) array(path string, j *v1alpha1.Job, job Job) {
 	if j.Array.Count < 1 || j.Array.Count > podsLimit {
 		l.wrong(path+".count", "is %d: an array has 1 to %d members", j.Array.Count, podsLimit)
 		return
+	}
+	if last := fmt.Sprintf("%s-%d", j.Name, j.Array.Count-1); batch.IsName(j.Name) {
+		l.plainName(path, last, "a member's pod")
 	}
 	limit := 0
 	if given := j.Array.Parallelism; given != nil {
@@ -253,6 +269,8 @@ func (l *loader) podSets(path string, j *v1alpha1.Job) []batch.PodSet {
 
 func (l *loader) podSet(path string, set *v1alpha1.PodSet) batch.PodSet {
 	out := batch.PodSet{Name: set.Name, Count: 1, Requests: l.resources(path+".requests", set.Requests)}
+	l.resourceNames(path+".requests", FormRequest, set.Requests)
+	l.labels(path+".nodeSelector", set.NodeSelector)
 	if set.Pods != nil {
 		out.Count = *set.Pods
 	}
@@ -296,6 +314,10 @@ func (l *loader) tolerations(path string, in []v1alpha1.Toleration) []batch.Tole
 		default:
 			l.wrong(where+".effect", "%q is not one of NoSchedule, NoExecute, PreferNoSchedule", t.Effect)
 		}
+		if t.Key != "" {
+			l.form(where+".key", FormKey, t.Key)
+		}
+		l.form(where+".value", FormValue, t.Value)
 		out = append(out, batch.Toleration{Key: t.Key, Op: t.Operator, Value: t.Value, Effect: t.Effect})
 	}
 	return out

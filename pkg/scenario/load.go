@@ -23,6 +23,9 @@ func defaultStart() time.Time { return time.Date(2026, 1, 5, 0, 0, 0, 0, time.UT
 // not have the kind.
 type Admitter interface {
 	Admit(object, old map[string]any) (Object, error)
+	// Malformed says why a cluster would refuse a text of a node or a pod, and what
+	// would do; empty: it takes it.
+	Malformed(form Form, text string) (why string)
 }
 
 // Options say how a file is read.

@@ -41,6 +41,8 @@ func (anything) Admit(object, _ map[string]any) (scenario.Object, error) {
 	return out, nil
 }
 
+func (anything) Malformed(scenario.Form, string) string { return "" }
+
 // spec is a file with one node, one job and these lines more.
 func spec(lines ...string) string {
 	return `apiVersion: sim.berth.dev/v1alpha1

@@ -16,32 +16,6 @@ const (
 	nodesLimit    = 1_000_000
 )
 
-// nameMax is the longest name that fits into a label.
-const nameMax = 63
-
-// isName says whether a text can name an object in a cluster.
-func isName(text string) bool {
-	if text == "" || len(text) > nameMax {
-		return false
-	}
-	for i := range len(text) {
-		c := text[i]
-		letter := (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9')
-		inside := i > 0 && i < len(text)-1
-		if !letter && (!inside || (c != '-' && c != '.')) {
-			return false
-		}
-	}
-	return true
-}
-
-// name checks the name of something that would be an object in a cluster.
-func (l *loader) name(path, name string) {
-	if !isName(name) {
-		l.wrong(path, "%q is not a name: at most 63 small letters, digits, - and ., beginning and ending with a letter or digit", name)
-	}
-}
-
 // nodeGroup makes the nodes of a group. Groups of one prefix count on.
 func (l *loader) nodeGroup(path string, g *v1alpha1.NodeGroup) []batch.Node {
 	count := 1
@@ -63,6 +37,8 @@ func (l *loader) nodeGroup(path string, g *v1alpha1.NodeGroup) []batch.Node {
 	if _, given := capacity[batch.ResourcePods]; !given {
 		capacity[batch.ResourcePods] = podsDefault
 	}
+	l.resourceNames(path+".resources", FormKey, g.Resources)
+	l.labels(path+".labels", g.Labels)
 	taints := l.taints(path+".taints", g.Taints)
 	l.spread(path, g)
 	nodes := make([]batch.Node, 0, count)
@@ -72,7 +48,7 @@ func (l *loader) nodeGroup(path string, g *v1alpha1.NodeGroup) []batch.Node {
 			name = fmt.Sprintf("%s%d", g.Prefix, l.numbered[g.Prefix])
 			l.numbered[g.Prefix]++
 		}
-		if i == 0 {
+		if i == 0 || i+1 == count { // the last is the longest
 			l.name(path, name)
 		}
 		if l.nodes[batch.NodeName(name)] {
@@ -93,6 +69,7 @@ func (l *loader) nodeGroup(path string, g *v1alpha1.NodeGroup) []batch.Node {
 func (l *loader) spread(path string, g *v1alpha1.NodeGroup) {
 	for _, label := range slices.Sorted(maps.Keys(g.Spread)) {
 		where := join(path+".spread", label)
+		l.form(where, FormKey, label)
 		if g.Spread[label] < 1 {
 			l.wrong(where, "is %d: say how many nodes share a value, 1 or more", g.Spread[label])
 		}
@@ -114,6 +91,7 @@ func spreadLetter(label string) string {
 func (l *loader) taints(path string, taints []v1alpha1.Taint) []batch.Taint {
 	var out []batch.Taint
 	for i, t := range taints {
+		l.taint(fmt.Sprintf("%s[%d]", path, i), t)
 		switch t.Effect {
 		case "NoSchedule", "NoExecute":
 			out = append(out, batch.Taint{Key: t.Key, Value: t.Value, Effect: t.Effect})
@@ -123,6 +101,11 @@ func (l *loader) taints(path string, taints []v1alpha1.Taint) []batch.Taint {
 		}
 	}
 	return out
+}
+
+func (l *loader) taint(path string, t v1alpha1.Taint) {
+	l.form(path+".key", FormKey, t.Key)
+	l.form(path+".value", FormValue, t.Value)
 }
 
 // resources reads amounts by resource.

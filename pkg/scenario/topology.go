@@ -19,6 +19,7 @@ func (l *loader) domain(path string, j *v1alpha1.Job, w *batch.Workload) {
 		l.wrong(path, "says nothing: give required, the level under one domain of which all pods lie")
 		return
 	}
+	l.plainName(path+".required", j.Topology.Required, "a level")
 	for i := range w.PodSets {
 		w.PodSets[i].Domain = j.Topology.Required
 	}

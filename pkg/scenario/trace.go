@@ -1,6 +1,8 @@
 package scenario
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/berth-dev/berth/apis/sim/v1alpha1"
@@ -27,6 +29,12 @@ func (l *loader) trace(spec *v1alpha1.ScenarioSpec) {
 	}
 	if t.Limit != nil && *t.Limit < 1 {
 		l.wrong(path+".limit", "is %d: take at least 1 job, or leave it out for all", *t.Limit)
+	}
+	if t.Resource != "" {
+		l.form(path+".resource", FormRequest, t.Resource)
+	}
+	for _, from := range slices.Sorted(maps.Keys(t.Queues)) {
+		l.name(join(path+".queues", from), t.Queues[from])
 	}
 	l.oneOf(path+".unit", t.Unit, []string{"ms", "s", "m", "h"})
 	if t.Format == "csv" && t.Columns == nil {

@@ -82,7 +82,7 @@ func (t *Trace) readCSV(line string) (record, string) {
 	if c.job >= 0 && c.job < len(row) {
 		r.job = row[c.job]
 	}
-	if !isName("j" + r.job) {
+	if !batch.IsName("j" + r.job) {
 		return record{}, unusedUnreadable
 	}
 	var gpus, nodes float64
