@@ -47,14 +47,11 @@ func noticedNote(n batch.Notice) string {
 
 // relimitedNews tells of the deadline of a run whose walltime was edited.
 func relimitedNews(d batch.RelimitDecision) news {
-	until := "for as long as it takes"
-	if !d.Deadline.IsZero() {
-		until = "until " + explain.Instant(d.Deadline) + " at the latest"
-	}
+	level := corev1.EventTypeNormal
 	if d.Refused != "" {
-		return news{corev1.EventTypeWarning, EventRelimited, "Limit", "its walltime was edited, and it runs " + until + " all the same: " + d.Refused}
+		level = corev1.EventTypeWarning
 	}
-	return news{corev1.EventTypeNormal, EventRelimited, "Limit", "its walltime was edited: it runs " + until}
+	return news{level, EventRelimited, "Limit", explain.Relimit(d)}
 }
 
 // nominatedNote tells a preemptor whom it waits for, and until when.

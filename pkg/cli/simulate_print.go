@@ -122,17 +122,18 @@ func (p *printer) notes(run report.Run) {
 	}
 }
 
-// notes are those of the file, and that the run was cut.
+// notes are those of the file and of the run, and that it was cut.
 func notes(run report.Run) []string {
 	file, r := run.File, run.Result
+	all := slices.Concat(file.Notes, r.Notes)
 	if !r.Cut {
-		return file.Notes
+		return all
 	}
 	after := ""
 	if r.Trace != nil {
 		after = " after the last submission of its log"
 	}
-	return append(slices.Clone(file.Notes), fmt.Sprintf("the run was stopped at %s (%s), where %d wait and %d run: without an end of its own it lasts at most %s%s; give spec.until to go on",
+	return append(all, fmt.Sprintf("the run was stopped at %s (%s), where %d wait and %d run: without an end of its own it lasts at most %s%s; give spec.until to go on",
 		length(r.End), file.Start.Add(r.End).Format(time.RFC3339), r.Counts.Waiting, r.Counts.Running, length(scenario.DurationMax), after))
 }
 

@@ -160,6 +160,19 @@ func TestTheEventsOfTwoRunsAreToldApart(t *testing.T) {
 	}
 }
 
+// TestAnEditThatChangesNothingIsSaid: the job goes on as it was, and nothing in the table
+// would show that anybody has edited it.
+func TestAnEditThatChangesNothingIsSaid(t *testing.T) {
+	t.Parallel()
+	const queue = "apiVersion: berth.dev/v1alpha1\nkind: ClusterQueue\nmetadata: {name: default}\nspec: {walltime: {max: 4h}}\n---\n"
+	text := queue + fits + "  events: [{at: 10m, set: {job: a, walltime: 5h}}]\n"
+	out, said, code := berth(t, map[string]string{"f": text}, "simulate", "-f", "f", "-o", "json")
+	const want = "at 10m, job default/a: its walltime was edited, and it runs until 2026-01-05T01:00:00Z at the latest all the same: its walltime of 5h is above the 4h that ClusterQueue default allows"
+	if code != 0 || said != "f: note: "+want+"\n" || !strings.Contains(out, `"`+want+`"`) {
+		t.Errorf("exit code %d, said %s, printed %s", code, said, out)
+	}
+}
+
 // TestALongRunIsPlayedWholeOrSaidToBeCut: a log to its end, however long it is; where
 // something never ends, what is not played is said.
 func TestALongRunIsPlayedWholeOrSaidToBeCut(t *testing.T) {

@@ -23,3 +23,16 @@ func Eviction(e batch.Eviction) string {
 	}
 	return text + "; it waits again, at its old place, when they are gone"
 }
+
+// Relimit says until when a run goes on whose walltime was edited; refused: that the
+// edit has changed nothing, and why.
+func Relimit(d batch.RelimitDecision) string {
+	until := "for as long as it takes"
+	if !d.Deadline.IsZero() {
+		until = "until " + Instant(d.Deadline) + " at the latest"
+	}
+	if d.Refused != "" {
+		return "its walltime was edited, and it runs " + until + " all the same: " + d.Refused
+	}
+	return "its walltime was edited: it runs " + until
+}

@@ -111,6 +111,10 @@ func (w *world) edit(e *scenario.Event) {
 	if j.ended {
 		return // too late to matter, as in a cluster
 	}
+	if why := j.unchangeable(e); why != "" {
+		w.decline(id, why)
+		return
+	}
 	switch {
 	case e.Hold != "":
 		j.workload.Held = true
@@ -120,6 +124,18 @@ func (w *world) edit(e *scenario.Event) {
 		w.set(j, e.Set)
 	}
 	w.step(batch.WorkloadObserved{Workload: j.workload})
+}
+
+// unchangeable is why an edit changes nothing of a job that runs: the admission policy
+// of a cluster refuses it. The Job of an array runs from its release on.
+func (j *job) unchangeable(e *scenario.Event) string {
+	switch {
+	case e.Hold != "" && j.runs() && j.workload.Array == nil:
+		return "it can't be held while it runs: it was planned, and started, as it stands; cancel it to end it sooner"
+	case e.Set != nil && e.Set.Walltime != nil && j.workload.Array != nil && !j.workload.Held:
+		return "its walltime can't be edited: it is of an array, which runs from its release on; submit another"
+	}
+	return ""
 }
 
 func (w *world) set(j *job, e *scenario.Edit) {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/berth-dev/berth/pkg/batch"
+	"github.com/berth-dev/berth/pkg/explain"
 	"github.com/berth-dev/berth/pkg/scenario"
 )
 
@@ -109,6 +110,9 @@ func (w *world) awaitEnd(j *job) {
 // relimit gives a run another deadline.
 func (w *world) relimit(d batch.RelimitDecision) {
 	j := w.jobs[d.ID]
+	if d.Refused != "" {
+		w.decline(d.ID, explain.Relimit(d))
+	}
 	if j.workload.Allocation == nil || j.workload.Allocation.Deadline.Equal(d.Deadline) {
 		return
 	}

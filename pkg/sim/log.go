@@ -3,6 +3,7 @@ package sim
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"time"
 
 	"github.com/berth-dev/berth/pkg/batch"
@@ -54,7 +55,7 @@ type (
 		Reason  batch.Reason `json:"reason"`
 		Message string       `json:"message"`
 	}
-	// RejectDetail is of a job that is refused at its submission.
+	// RejectDetail is of an edit of a job that changes nothing.
 	RejectDetail struct {
 		Message string `json:"message"`
 	}
@@ -123,6 +124,18 @@ func (w *world) log(event EventName, job batch.WorkloadID, detail any) {
 
 // logs says whether anybody reads the log: details are not made for nobody.
 func (w *world) logs() bool { return w.options.Log != nil }
+
+// declinedMax is how many edits that change nothing are told in words.
+const declinedMax = 20
+
+// decline tells that an edit of a job changes nothing, as its author is told in a
+// cluster.
+func (w *world) decline(id batch.WorkloadID, words string) {
+	w.log(EventReject, id, RejectDetail{Message: words})
+	if w.declined++; w.declined <= declinedMax {
+		w.notes = append(w.notes, fmt.Sprintf("at %s, job %s: %s", offsetText(w.now), id, words))
+	}
+}
 
 func (w *world) logStart(j *job, a *batch.Allocation) {
 	if !w.logs() {

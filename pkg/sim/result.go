@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -16,6 +17,7 @@ type Result struct {
 	End      time.Duration // when the run stopped
 	Cut      bool          // it stopped only because it has no end of its own: something was to come
 	Jobs     []JobResult   // of the file, as they were submitted
+	Notes    []string      // edits that changed nothing
 	Metrics  map[string]float64
 	Counts   Counts
 	Outcomes []Outcome          // of the expectations, as in the file
@@ -88,8 +90,11 @@ func (w *world) conclude() *Result {
 		}
 	}
 	m := &w.meter
+	if more := w.declined - declinedMax; more > 0 {
+		w.notes = append(w.notes, fmt.Sprintf("%d edits more changed nothing: the event log has each", more))
+	}
 	out := &Result{
-		File: w.file.Path, Name: w.file.Name, End: w.now, Cut: w.cut, Metrics: m.metrics(), Breach: w.breach,
+		File: w.file.Path, Name: w.file.Name, End: w.now, Cut: w.cut, Notes: w.notes, Metrics: m.metrics(), Breach: w.breach,
 		Counts: w.counts(),
 	}
 	for _, j := range w.order {

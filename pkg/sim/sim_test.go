@@ -2,6 +2,7 @@ package sim
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -219,6 +220,54 @@ func TestWhatCannotBePlayedIsRefusedWhileItIsPlayed(t *testing.T) {
 			_, err := Run(file, Options{})
 			if err == nil || !strings.HasPrefix(err.Error(), "at 10m: "+test.want) {
 				t.Errorf("got %v, want %s", err, test.want)
+			}
+		})
+	}
+}
+
+// TestAnEditThatChangesNothingIsTold: what a cluster refuses, or lets stand without an
+// effect, is in the event log and in the notes, and the job goes on as it was.
+func TestAnEditThatChangesNothingIsTold(t *testing.T) {
+	t.Parallel()
+	longer := batch.Walltime(5 * time.Hour)
+	for _, test := range []struct {
+		name  string
+		event scenario.Event
+		want  string // empty: it changes something
+	}{
+		{"a walltime above the queue's", scenario.Event{Set: &scenario.Edit{Job: "default/a", Walltime: &longer}},
+			"default/a: its walltime was edited, and it runs until 2026-01-05T02:00:00Z at the latest all the same: its walltime of 5h is above the 4h that ClusterQueue default allows"},
+		{"a hold while it runs", scenario.Event{Hold: "default/a"}, "default/a: it can't be held while it runs: it was planned, and started, as it stands; cancel it to end it sooner"},
+		{"the walltime of an array", scenario.Event{Set: &scenario.Edit{Job: "default/s-0", Walltime: &longer}}, "default/s-0: its walltime can't be edited: it is of an array, which runs from its release on; submit another"},
+		{"a hold while it waits", scenario.Event{Hold: "default/w"}, ""},
+		{"the walltime of an array that is held", scenario.Event{Set: &scenario.Edit{Job: "default/held-0", Walltime: &longer}}, ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			member, held := work("s-0", 0, time.Hour), work("held-0", 0, time.Hour)
+			member.Workload.Array, held.Workload.Array = &batch.ArrayMember{Name: "s"}, &batch.ArrayMember{Name: "held"}
+			held.Workload.Held = true
+			file := story(1, work("a", 0, 2*time.Hour), work("w", time.Minute, time.Hour), member, held)
+			file.Objects[0].Seen = batch.QueueObserved{Queue: batch.Queue{Name: "default", State: batch.QueueUp, Tier: 1, WalltimeMax: batch.Walltime(4 * time.Hour)}}
+			test.event.At = 10 * time.Minute
+			file.Events = []scenario.Event{test.event}
+			var want, logged []string
+			result, err := Run(file, Options{Log: func(e Entry) {
+				if e.Event == EventReject {
+					logged = append(logged, fmt.Sprintf("at %s, job %s: %s", offsetText(e.At), e.Job, e.Detail.(RejectDetail).Message))
+				}
+			}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if test.want != "" {
+				want = []string{"at 10m, job " + test.want}
+			}
+			if diff := cmp.Diff(want, result.Notes) + cmp.Diff(want, logged); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if end := result.Jobs[0].Ended; end == nil || *end != 2*time.Hour {
+				t.Errorf("a has ended at %v", end)
 			}
 		})
 	}

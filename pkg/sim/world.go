@@ -36,6 +36,9 @@ type world struct {
 	owed      []owed        // starts that others were evicted for
 	disturbed time.Duration // when nodes, objects or a job were last changed by hand; below zero: never
 
+	declined int      // edits that changed nothing
+	notes    []string // about the first of them
+
 	checks  []*check
 	results []*check
 	meter   meter

@@ -22,7 +22,7 @@ var rings = map[string][]string{
 
 	"pkg/journal":  {"pkg/batch", "pkg/core"},
 	"pkg/scenario": {"apis/sim/v1alpha1", "pkg/batch"},
-	"pkg/sim":      {"pkg/batch", "pkg/core", "pkg/quota", "pkg/scenario"},
+	"pkg/sim":      {"pkg/batch", "pkg/core", "pkg/explain", "pkg/quota", "pkg/scenario"},
 	"pkg/whatif":   {"pkg/batch", "pkg/core"},
 
 	// Below the purity line. convert is the only place that knows both sides.
