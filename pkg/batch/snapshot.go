@@ -97,9 +97,9 @@ func (c *Charge) Same(other *Charge) bool {
 		c.Until.Equal(other.Until) && c.Requests.Equal(other.Requests)
 }
 
-// overrunStep is by how much the expected end of what should have ended
+// OverrunStep is by how much the expected end of what should have ended
 // already lies ahead, at each minute anew.
-const overrunStep = time.Minute
+const OverrunStep = time.Minute
 
 // AnyMoment is when something ends that should be over: a time long past,
 // which counts as less than a minute ahead.
@@ -124,7 +124,7 @@ func (c *Charge) End(now time.Time) time.Time {
 	if !c.Overdue(now) {
 		return c.Until
 	}
-	return now.Add(overrunStep - now.Sub(c.Until)%overrunStep)
+	return now.Add(OverrunStep - now.Sub(c.Until)%OverrunStep)
 }
 
 // Waiting is a workload that waits.

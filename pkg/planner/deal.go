@@ -169,12 +169,10 @@ func (h *hunt) findAmong(c *contender, option int, s *scene) (*deal, finding) {
 }
 
 // late is when a place is expected to be free at the latest that victims make at a
-// time: those without a grace should be gone at once, and if they are not, they are
-// expected as what is overdue. Who must have ended by then has nothing of it.
+// time. Who must have ended by then has nothing of it.
 func (p *pass) late(victims []*victim, start timeline.Time) timeline.Time {
-	if slices.ContainsFunc(victims, func(v *victim) bool { return v.start == nil && v.grace == 0 }) {
-		overdue := batch.Charge{Until: p.now}
-		return max(start, tillOf(overdue.End(p.now)))
+	for _, v := range victims {
+		start = max(start, p.from+timeline.Time(v.late()))
 	}
 	return start
 }

@@ -22,6 +22,7 @@ type scene struct {
 	upto    int                 // of those who may have a place: it is held of those before
 	beside  map[*contender]bool // those of them that start
 	grace   timeline.Long       // the longest of the victims
+	late    timeline.Long       // the same, but see victim.late
 	safe    time.Time           // when the first of those that are spared is so no more; zero: none is
 	byQuota bool                // quotas say which of the victims may be taken
 	broken  *timeline.Nodes     // nodes that nobody could have whole, even if all victims went
@@ -61,7 +62,7 @@ func (h *hunt) newScene(c *contender) *scene {
 	for _, v := range h.victims {
 		if r := h.p.rightOf(c, v); r.any() {
 			s.victims = append(s.victims, v)
-			s.grace = max(s.grace, v.grace)
+			s.grace, s.late = max(s.grace, v.grace), max(s.late, v.late())
 			s.byQuota = s.byQuota || !r.higher
 		}
 	}
@@ -266,10 +267,10 @@ func (b *board) charge(s stay) {
 }
 
 // demand is what a contender needs from now on: until its run is over, if it
-// begins at the end of the longest grace.
+// begins when the last of the victims is gone.
 func (s *scene) demand(c *contender, option int) demand {
 	d := c.demand(option)
-	if d.Long = plus(d.Long, s.grace); c.key.last != timeline.Never {
+	if d.Long = plus(d.Long, s.late); c.key.last != timeline.Never {
 		d.Long = min(d.Long, timeline.Long(c.key.last-s.hunt.p.from))
 	}
 	return d
@@ -334,7 +335,7 @@ func (s *scene) least(d demand) int {
 // its planned start, and what is known of them.
 func (s *scene) open(c *contender, option int) (some []*victim, known barren) {
 	h := s.hunt
-	planned, grace := c.planned(), timeline.Long(0)
+	planned, late := c.planned(), timeline.Long(0)
 	if !s.byQuota && h.p.from+timeline.Time(s.grace) < planned {
 		return s.victims, s.barren
 	}
@@ -344,12 +345,12 @@ func (s *scene) open(c *contender, option int) (some []*victim, known barren) {
 			continue
 		}
 		some = append(some, v)
-		grace = max(grace, v.grace)
+		late = max(late, v.late())
 	}
 	if len(some) == len(s.victims) {
 		return some, s.barren
 	}
-	key := fmt.Sprintf("%d %s", grace, law.text())
+	key := fmt.Sprintf("%d %s", late, law.text())
 	if s.narrow[key] == nil {
 		s.narrow[key] = barren{}
 	}
@@ -363,7 +364,7 @@ func (s *scene) with(some []*victim) *scene {
 	}
 	n := &scene{hunt: s.hunt, victims: some, broken: s.broken}
 	for _, v := range some {
-		n.grace = max(n.grace, v.grace)
+		n.grace, n.late = max(n.grace, v.grace), max(n.late, v.late())
 	}
 	s.makeLayers()
 	n.board = s.layer(0).clone()

@@ -72,6 +72,17 @@ func (p *pass) newVictim(s *batch.Started) (v *victim, free time.Time) {
 	return v, free
 }
 
+// late is how long after its notice a victim is expected to be gone at the latest. One
+// without a grace should be gone at once; if it is not, it is expected as what is
+// overdue, and the place that it makes must do then too: else whoever is planned
+// behind it would be pushed back.
+func (v *victim) late() timeline.Long {
+	if v.start != nil || v.grace > 0 {
+		return v.grace
+	}
+	return seconds(batch.Walltime(batch.OverrunStep))
+}
+
 // unborn is what would start in this plan as a victim.
 func (p *pass) unborn(c *contender) *victim {
 	v := &victim{
