@@ -71,6 +71,9 @@ func (s *Server) Admit(raw, old map[string]any) (scenario.Object, error) {
 	if errs := k.admit(object, old); len(errs) > 0 {
 		return scenario.Object{}, invalid(k.groupKind, object.GetName(), errs)
 	}
+	if err := guardQuotas(object); err != nil {
+		return scenario.Object{}, err
+	}
 	out := scenario.Object{Kind: gvk.Kind, Namespace: object.GetNamespace(), Name: object.GetName(), Raw: object.Object}
 	var err error
 	out.Seen, out.Gone, err = events(object)

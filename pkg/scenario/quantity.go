@@ -15,6 +15,9 @@ type quantityParts struct{ number, suffix, exponent string }
 // quantityMax is the longest quantity that is read.
 const quantityMax = 64
 
+// amountMax is the largest amount that is read: some of them add up to less than is counted.
+const amountMax = 1 << 60
+
 // split takes a quantity apart; false: it is none.
 func split(text string) (quantityParts, bool) {
 	end := digitsFrom(text, 0)
@@ -48,7 +51,7 @@ func amount(name batch.ResourceName, q v1alpha1.Quantity) (batch.Amount, error) 
 		return 0, fmt.Errorf("%q is below zero: a quantity is 0 or more", text)
 	}
 	if len(text) > quantityMax {
-		return 0, fmt.Errorf("%q... is out of range", text[:quantityMax])
+		return 0, outOfRange(name, text[:quantityMax]+"...")
 	}
 	number, ok := new(big.Rat).SetString(parts.number)
 	if !ok {
@@ -58,7 +61,7 @@ func amount(name batch.ResourceName, q v1alpha1.Quantity) (batch.Amount, error) 
 	if parts.exponent != "" {
 		exponent, err := integer(parts.exponent)
 		if err != nil || exponent > 30 || exponent < -30 {
-			return 0, fmt.Errorf("%q is out of range", text)
+			return 0, outOfRange(name, text)
 		}
 		number.Mul(number, power(10, exponent))
 	}
@@ -69,10 +72,19 @@ func amount(name batch.ResourceName, q v1alpha1.Quantity) (batch.Amount, error) 
 		number.Mul(number, big.NewRat(1000, 1))
 	}
 	whole := new(big.Int).Div(new(big.Int).Add(number.Num(), new(big.Int).Sub(number.Denom(), big.NewInt(1))), number.Denom())
-	if !whole.IsInt64() || whole.Int64() > 1<<60 {
-		return 0, fmt.Errorf("%q is out of range", text)
+	if !whole.IsInt64() || whole.Int64() > amountMax {
+		return 0, outOfRange(name, text)
 	}
 	return batch.Amount(whole.Int64()), nil
+}
+
+// outOfRange says how much of a resource may be written.
+func outOfRange(name batch.ResourceName, text string) error {
+	most := int64(amountMax)
+	if name == batch.ResourceCPU {
+		most /= 1000
+	}
+	return fmt.Errorf("%q is out of range: %s is counted up to %d; write that, or less", text, name, most)
 }
 
 // counted says whether a cluster takes whole numbers alone of a resource: pods, and

@@ -76,3 +76,26 @@ func FuzzQuantity(f *testing.F) {
 		agrees(t, text)
 	})
 }
+
+func TestAnAmountOutOfRangeNamesWhatWouldDo(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name       batch.ResourceName
+		text, want string
+	}{
+		{"memory", "1Ei", ""},
+		{"memory", "2Ei", `"2Ei" is out of range: memory is counted up to 1152921504606846976; write that, or less`},
+		{"memory", "9223372036854775807Gi", `"9223372036854775807Gi" is out of range: memory is counted up to 1152921504606846976; write that, or less`},
+		{"cpu", "1152921504606846", ""},
+		{"cpu", "1152921504606847", `"1152921504606847" is out of range: cpu is counted up to 1152921504606846; write that, or less`},
+		{"memory", "1e31", `"1e31" is out of range: memory is counted up to 1152921504606846976; write that, or less`},
+	} {
+		got := ""
+		if _, err := amount(test.name, v1alpha1.Quantity(test.text)); err != nil {
+			got = err.Error()
+		}
+		if got != test.want {
+			t.Errorf("%s %s: %q, want %q", test.name, test.text, got, test.want)
+		}
+	}
+}

@@ -122,7 +122,8 @@ type QueueFlavor struct {
 
 // FlavorQuota is a quota of one resource of one flavor. Amounts are quantities
 // as pods have them, without a sign or an exponent (64, 1500m, 2Ti), up to
-// 9223372036854775807; parts of a unit are rounded up, but for cpu.
+// 9223372036854775807, and of cpu up to 9223372036854775: more is refused. Parts of
+// a unit are rounded up, but for cpu.
 // +kubebuilder:validation:XValidation:rule="type(self.nominalQuota) == int ? self.nominalQuota >= 0 : !self.nominalQuota.startsWith('-')",messageExpression="'nominalQuota is ' + string(self.nominalQuota) + ': it must not be below 0'",fieldPath=".nominalQuota"
 // +kubebuilder:validation:XValidation:rule="!has(self.borrowingLimit) || (type(self.borrowingLimit) == int ? self.borrowingLimit >= 0 : !self.borrowingLimit.startsWith('-'))",messageExpression="'borrowingLimit is ' + string(self.borrowingLimit) + ': it must not be below 0; 0 lets nothing be borrowed, leave it out for no limit'",fieldPath=".borrowingLimit"
 // +kubebuilder:validation:XValidation:rule="!has(self.lendingLimit) || (type(self.lendingLimit) == int ? self.lendingLimit >= 0 : !self.lendingLimit.startsWith('-'))",messageExpression="'lendingLimit is ' + string(self.lendingLimit) + ': it must not be below 0; 0 lends nothing, leave it out to lend all'",fieldPath=".lendingLimit"
