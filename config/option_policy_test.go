@@ -35,6 +35,7 @@ func TestOptionGuard(t *testing.T) {
 		{"end-before", "", "write a time with its zone"},
 		{"after", "afterok:prepare", ""},
 		{"after", "afterok:prepare, afterany:b.c,singleton", ""},
+		{"after", "afterok:a:b", "(afterok:a,afterok:b and not afterok:a:b)"},
 		{"after", "afterok", "write after:NAME, afterok:NAME"},
 		{"after", "afterok:Prepare", "write after:NAME, afterok:NAME"},
 		{"after", "singleton:x", "write after:NAME, afterok:NAME"},

@@ -201,14 +201,27 @@ func ParseDependency(text string) (Dependency, error) {
 			return d, nil
 		}
 	case After, AfterOK, AfterAny, AfterNotOK:
-		if _, delay, delayed := strings.Cut(name, "+"); delayed {
-			return Dependency{}, fmt.Errorf("%q: a delay after a start (+%s) is not known; write %s:NAME alone", text, delay, kind)
-		}
-		if name != "" {
-			return d, nil
-		}
+		return d, d.named(text)
 	}
 	return Dependency{}, fmt.Errorf("%q is not a dependency; write after:NAME, afterok:NAME, afterany:NAME, afternotok:NAME or singleton", text)
+}
+
+// named says what is wrong with the name of a dependency. Slurm has more forms of it.
+func (d Dependency) named(text string) error {
+	if _, delay, delayed := strings.Cut(d.Name, "+"); delayed {
+		return fmt.Errorf("%q: a delay after a start (+%s) is not known; write %s:NAME alone", text, delay, d.Kind)
+	}
+	if strings.Contains(d.Name, "?") {
+		return fmt.Errorf("%q: one of several (?) is not known; all that are written must have happened", text)
+	}
+	if names := strings.Split(d.Name, ":"); len(names) > 1 {
+		each := string(d.Kind) + ":" + strings.Join(names, ", "+string(d.Kind)+":")
+		return fmt.Errorf("%q names %d jobs, and a dependency is on one; write one for each: %s", text, len(names), each)
+	}
+	if !isDotted(d.Name) {
+		return fmt.Errorf("%q is not a dependency: %q is not the name of a job of this namespace, or of an array; write %s:NAME", text, d.Name, d.Kind)
+	}
+	return nil
 }
 
 // WholeArray is the index of an array that waits as a whole: it is held, and

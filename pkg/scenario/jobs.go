@@ -12,7 +12,10 @@ import (
 // podSetName is that of the one pod set of a job that lists none.
 const podSetName = "main"
 
-const podsLimit = 1_000_000
+const (
+	podsLimit       = 1_000_000
+	dependenciesMax = 32
+)
 
 func (l *loader) job(path string, j *v1alpha1.Job) {
 	namespace, queue := orDefault(j.Namespace, defaultName), orDefault(j.Queue, defaultName)
@@ -132,6 +135,9 @@ func (l *loader) instant(path string, text v1alpha1.Offset) time.Time {
 
 func (l *loader) after(path string, texts []string) []batch.Dependency {
 	var out []batch.Dependency
+	if len(texts) > dependenciesMax {
+		l.wrong(path, "has %d dependencies: a job has at most %d, as in a cluster; wait for an array as a whole by its name", len(texts), dependenciesMax)
+	}
 	for i, text := range texts {
 		dependency, err := batch.ParseDependency(text)
 		if err != nil {
