@@ -11,12 +11,7 @@ import (
 // What a bill waits for is the last of those charges that it meets.
 func TestTheLastEndIsThatOfAChargeOnTheSameQuota(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		w := drawTree(t, rapid.Int64Range(0, 9))
-		tree := quota.New(w.queues, w.cohorts)
-		if tree == nil {
-			return
-		}
+	forAnyTree(t, rapid.Int64Range(0, 9), func(t *rapid.T, w *twin, tree *quota.Tree) {
 		bill := func() quota.Bill { return tree.Bill(rapid.SampledFrom(w.names()).Draw(t, "queue"), "f", ask(1)) }
 		var charges []quota.Charge
 		for range rapid.IntRange(0, 6).Draw(t, "charges") {

@@ -15,12 +15,7 @@ import (
 func TestALedgerFollowsWhatRuns(t *testing.T) {
 	t.Parallel()
 	followed := 0
-	rapid.Check(t, func(t *rapid.T) {
-		w := drawTree(t, rapid.Int64Range(0, 20))
-		tree := quota.New(w.queues, w.cohorts)
-		if tree == nil {
-			return
-		}
+	forAnyTree(t, rapid.Int64Range(0, 20), func(t *rapid.T, w *twin, tree *quota.Tree) {
 		bill := func(e entry) quota.Bill { return tree.Bill(e.queue, "f", ask(e.n)) }
 		draw := func(n int) (all []entry) {
 			for range n {

@@ -69,12 +69,7 @@ func drawSpan(t *rapid.T) quota.Span {
 // sequence of bills held and given back, and its clones are their own.
 func TestALedgerIsAUsageForEachSecond(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		w := drawTree(t, rapid.Int64Range(0, 9))
-		tree := quota.New(w.queues, w.cohorts)
-		if tree == nil {
-			return
-		}
+	forAnyTree(t, rapid.Int64Range(0, 9), func(t *rapid.T, w *twin, tree *quota.Tree) {
 		b := &book{tree: tree}
 		var charges []quota.Charge
 		for range rapid.IntRange(0, 6).Draw(t, "running") {

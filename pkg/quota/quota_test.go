@@ -18,12 +18,7 @@ func ask(n batch.Amount) batch.Resources { return batch.Resources{batch.Resource
 // whether it keeps to the quotas or not.
 func TestATreeSaysWhatTheRulesSay(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		w := drawTree(t, rapid.Int64Range(0, 9))
-		tree := quota.New(w.queues, w.cohorts)
-		if tree == nil {
-			return
-		}
+	forAnyTree(t, rapid.Int64Range(0, 9), func(t *rapid.T, w *twin, tree *quota.Tree) {
 		usage := tree.Usage()
 		for _, name := range w.names() {
 			use := batch.Amount(rapid.Int64Range(0, 12).Draw(t, "use"))
@@ -117,12 +112,7 @@ func TestNominalQuotasAddUp(t *testing.T) {
 
 func TestAmountsSaturate(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		w := drawTree(t, rapid.SampledFrom([]int64{0, 1, math.MaxInt64 / 2, math.MaxInt64 - 1, math.MaxInt64}))
-		tree := quota.New(w.queues, w.cohorts)
-		if tree == nil {
-			return
-		}
+	forAnyTree(t, rapid.SampledFrom([]int64{0, 1, math.MaxInt64 / 2, math.MaxInt64 - 1, math.MaxInt64}), func(t *rapid.T, w *twin, tree *quota.Tree) {
 		usage := tree.Usage()
 		for _, name := range w.names() {
 			use := rapid.SampledFrom([]int64{0, 1, math.MaxInt64 / 2, math.MaxInt64}).Draw(t, "use")
@@ -159,12 +149,7 @@ func (w *twin) countable() bool {
 // What was added and removed again has left no trace.
 func TestUsageComesBack(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		w := drawTree(t, rapid.Int64Range(0, 9))
-		tree := quota.New(w.queues, w.cohorts)
-		if tree == nil {
-			return
-		}
+	forAnyTree(t, rapid.Int64Range(0, 9), func(t *rapid.T, w *twin, tree *quota.Tree) {
 		usage := tree.Usage()
 		var bills []quota.Bill
 		for range rapid.IntRange(0, 10).Draw(t, "bills") {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/big"
 	"slices"
+	"testing"
 
 	"pgregory.net/rapid"
 
@@ -158,6 +159,17 @@ func (w *twin) fits(queue batch.QueueName, amount batch.Amount) bool {
 		}
 		at = up
 	}
+}
+
+// forAnyTree checks what holds of any tree of quotas; where nothing has any, there is none.
+func forAnyTree(t *testing.T, amounts *rapid.Generator[int64], check func(t *rapid.T, w *twin, tree *quota.Tree)) {
+	t.Helper()
+	rapid.Check(t, func(t *rapid.T) {
+		w := drawTree(t, amounts)
+		if tree := quota.New(w.queues, w.cohorts); tree != nil {
+			check(t, w, tree)
+		}
+	})
 }
 
 // drawTree draws cohorts, circles and missing ones among them, and queues.
