@@ -27,6 +27,8 @@ type hunt struct {
 	upto       int          // of those who may have a place: what those before start with is in the usage
 	begun      bool         // what starts in this plan is taken as running, and may stay out
 	marks      []mark       // by node, of the last search that has come there
+	searches   int32        // that were begun
+	memory     memory       // of the last of them, used again
 
 	taken   map[batch.WorkloadID]batch.Eviction
 	named   map[batch.WorkloadID]*batch.Nomination

@@ -21,17 +21,17 @@ type spot struct {
 
 // mark is the spot that a search has on a node; below zero: it has none.
 type mark struct {
-	search *search
-	spot   int
+	search int32 // its number
+	spot   int32
 }
 
 // findSpots finds the nodes on which victims make room. Where quota is not in the
 // way, those that make none are not searched: all of them stay. Few are left to
 // be searched as they are.
 func (s *search) findSpots() {
-	all := s.victims
+	all, m := s.victims, &s.hunt.memory
 	keep := len(all) <= exactMax || !s.demand.bill.Free()
-	s.victims = make([]*victim, 0, len(all))
+	s.victims, s.spots, s.spotsOf, m.at = m.victims[:0], m.spots[:0], m.spotsOf[:0], m.at[:0]
 	for _, v := range all {
 		spots := s.spotsFor(v)
 		if len(spots) == 0 && !keep {
@@ -43,31 +43,33 @@ func (s *search) findSpots() {
 		}
 		s.victims, s.spotsOf = append(s.victims, v), append(s.spotsOf, spots)
 	}
+	m.victims, m.spots, m.spotsOf = s.victims, s.spots, s.spotsOf
 }
 
 // spotsFor are the indexes of the spots of a victim.
-func (s *search) spotsFor(v *victim) (spots []int) {
-	last := -1
+func (s *search) spotsFor(v *victim) []int32 {
+	all := &s.hunt.memory.at
+	first, last := len(*all), -1
 	for _, held := range v.holds {
 		if held.node == last {
 			continue
 		}
 		last = held.node
 		if at := s.spotOn(held.node); at >= 0 {
-			spots = append(spots, at)
+			*all = append(*all, at)
 		}
 	}
-	return spots
+	return (*all)[first:len(*all):len(*all)]
 }
 
 // spotOn is the index of the spot on a node; below zero: no victim makes room
 // there.
-func (s *search) spotOn(node int) int {
+func (s *search) spotOn(node int) int32 {
 	m := &s.hunt.marks[node]
-	if m.search == s {
+	if m.search == s.number {
 		return m.spot
 	}
-	*m = mark{search: s, spot: -1}
+	*m = mark{search: s.number, spot: -1}
 	if !s.set.Takes(node) || !s.scene.board.nodes.IsOpen(s.set, node, s.demand.Long, s.p.from+1) {
 		return -1
 	}
@@ -75,7 +77,11 @@ func (s *search) spotOn(node int) int {
 	if at.room = s.board.nodes.RoomOn(s.set, node, s.span); at.room >= at.most {
 		return -1
 	}
-	m.spot, s.spots = len(s.spots), append(s.spots, at)
+	n := len(s.spots)
+	if n < cap(s.spots) {
+		at.victims = s.spots[:n+1][n].victims[:0]
+	}
+	m.spot, s.spots = int32(n), append(s.spots, at)
 	return m.spot
 }
 
@@ -136,10 +142,12 @@ type market struct {
 }
 
 func (s *search) market() *market {
-	m := &market{search: s, spots: make([]*spot, len(s.spots))}
+	order := s.hunt.memory.order[:0]
 	for i := range s.spots {
-		m.spots[i] = &s.spots[i]
+		order = append(order, &s.spots[i])
 	}
+	m := &market{search: s, spots: order}
+	s.hunt.memory.order = order
 	touched := s.hunt.touched
 	slices.SortFunc(m.spots, func(a, b *spot) int {
 		return cmp.Or(

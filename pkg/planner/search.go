@@ -32,21 +32,41 @@ type search struct {
 	demand  demand
 	span    timeline.Span
 	victims []*victim // of those to choose from, the ones who make room
-	number  int       // of those to choose from
+	many    int       // of those to choose from
 	out     []bool
 	broken  *timeline.Nodes // nodes that nobody could have whole
+	number  int32           // among the searches of a hunt
 	further []int           // how many others taking each breaks into
 
 	set     *timeline.Set // the only one of its need; nil: it has several
 	total   int           // room for it on all nodes
 	spots   []spot        // nodes that would do and have victims
-	spotsOf [][]int       // by victim
+	spotsOf [][]int32     // by victim
 	checks  int
 	rich    bool             // there is quota, whoever stays
 	paid    bool             // there is, with those out that are; see pays
 	asked   bool             // whether there is
 	trial   []bool           // out for a look, on the node that is looked at
 	gone    []timeline.Taken // memory that is used again
+}
+
+// memory is that of a search, which the next one of its hunt uses again: of many that
+// wait each goes through hundreds of victims.
+type memory struct {
+	victims    []*victim
+	spots      []spot
+	spotsOf    [][]int32
+	at         []int32 // what spotsOf lies in
+	out, trial []bool
+	further    []int
+	order      []*spot
+}
+
+// zeroed is a slice of n zeros, in the same memory if there is enough.
+func zeroed[T any](s []T, n int) []T {
+	s = slices.Grow(s[:0], n)[:n]
+	clear(s)
+	return s
 }
 
 // cheapest finds the cheapest set of a scene's victims that makes room for a
@@ -63,9 +83,10 @@ func (h *hunt) cheapest(s *scene, d demand) (*search, []*victim) {
 
 // newSearch begins with all victims on the board.
 func (h *hunt) newSearch(of *scene, d demand, victims []*victim) *search {
+	h.searches++
 	s := &search{
 		p: h.p, hunt: h, scene: of, board: of.layer(0), broken: of.broken, demand: d, span: timeline.SpanOf(h.p.from, d.Long),
-		victims: victims, number: len(victims),
+		victims: victims, many: len(victims), number: h.searches,
 	}
 	switch {
 	case len(d.Sets) != 1:
@@ -78,10 +99,12 @@ func (h *hunt) newSearch(of *scene, d demand, victims []*victim) *search {
 			s.board = &board{nodes: s.board.nodes, ledger: s.board.ledger.Clone()}
 		}
 	}
-	s.out, s.trial, s.further = make([]bool, len(s.victims)), make([]bool, len(s.victims)), make([]int, len(s.victims))
-	for i, v := range s.victims {
-		s.further[i] = v.further(of.broken)
+	m := &h.memory
+	m.out, m.trial, m.further = zeroed(m.out, len(s.victims)), zeroed(m.trial, len(s.victims)), m.further[:0]
+	for _, v := range s.victims {
+		m.further = append(m.further, v.further(of.broken))
 	}
+	s.out, s.trial, s.further = m.out, m.trial, m.further
 	return s
 }
 
@@ -164,14 +187,14 @@ func (s *search) cheapest() []*victim {
 	if emptied {
 		try(func() { s.spareAll(s.cheaper) })
 	}
-	wide := s.number <= wideMax || s.set == nil || !s.demand.bill.Free()
+	wide := s.many <= wideMax || s.set == nil || !s.demand.bill.Free()
 	if wide || !emptied {
 		try(func() { s.spareDearest(s.cheaper) })
 	}
 	if wide {
 		try(func() { s.spareDearest(s.denser) })
 	}
-	if s.number <= exactMax {
+	if s.many <= exactMax {
 		try(func() { s.exact(least) })
 	}
 	s.reset(best)
