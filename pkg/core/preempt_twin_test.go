@@ -30,6 +30,7 @@ type dumb struct {
 	tenants []tenant
 	pods    int
 	gpu     int
+	free    int // the set of those who need not be told to go
 }
 
 // fits says whether there is room when those of a set are gone.
@@ -38,7 +39,7 @@ func (d *dumb) fits(out int) bool {
 	for _, node := range d.nodes {
 		free := 8
 		for i, t := range d.tenants {
-			if out&(1<<i) == 0 {
+			if (out|d.free)&(1<<i) == 0 {
 				free -= t.gpus[node]
 			}
 		}
@@ -61,6 +62,16 @@ func (d *dumb) cost(out int) [4]int64 {
 		c[3]++
 	}
 	return c
+}
+
+// expiring are those of some who have ended by themselves when their grace would be over.
+func (d *dumb) expiring(some int) (set int) {
+	for i, t := range d.tenants {
+		if some&(1<<i) != 0 && t.end > 0 && t.end <= d.now+t.grace {
+			set |= 1 << i
+		}
+	}
+	return set
 }
 
 // cheapest is the least that a set of some costs.
@@ -230,19 +241,21 @@ func secondOf(t time.Time) int { return int(t.Sub(zero) / time.Second) }
 
 // check holds the victims of a plan to what they are for.
 func (d *dumb) check(t *rapid.T, plan batch.Plan) {
-	out, itself := d.set(plan), d.byItself()
-	want, possible := d.cheapest(d.quick(itself))
+	out, some := d.set(plan), d.quick(d.byItself())
+	d.free = d.expiring(some)
+	want, possible := d.cheapest(some &^ d.free)
 	switch {
 	case !possible && out != 0:
 		t.Fatalf("no set would do, and %b go: %+v for %d × %d", out, d.tenants, d.pods, d.gpu)
 	case possible && out == 0:
-		if !d.fits(0) && !d.fits(d.over(d.gone(d.quick(itself)))) {
+		if !d.fits(0) && !d.fits(d.over(d.gone(some))) {
 			t.Fatalf("nobody goes, and %v would do: %+v", want, d.tenants)
 		}
 	}
 	if out == 0 {
 		return
 	}
+	d.free = 0
 	start := d.now
 	for _, n := range plan.Nominate {
 		start = secondOf(n.Nomination.Allocation.Start)
@@ -255,6 +268,7 @@ func (d *dumb) check(t *rapid.T, plan batch.Plan) {
 			t.Fatalf("%s goes, and has ended before the start at %d", d.tenants[i].name, start)
 		}
 	}
+	d.free = d.expiring(some)
 	if !d.atBest(out, want) {
 		t.Fatalf("%b costs %v, and not all of it need go or %v would do: %+v for %d × %d", out, d.cost(out), want, d.tenants, d.pods, d.gpu)
 	}

@@ -51,11 +51,11 @@ func (h *hunt) weigh(index int, c *contender, option int, s *scene) *deal {
 			return nil
 		}
 	}
-	some, known := s.open(c, option)
-	if known.has(c, option) || len(some) == 0 {
+	of, known := s.open(c, option)
+	if len(of.victims) == 0 || known.has(c, option) {
 		return nil
 	}
-	d, found := h.find(c, option, s.with(some))
+	d, found := h.find(c, option, of)
 	switch found {
 	case noRoom:
 		known.add(c, option)
@@ -69,6 +69,8 @@ type deal struct {
 	option  int
 	place   stay
 	victims []*victim
+	causes  []batch.Cause // why they go
+	byQuota bool          // some of them, since quotas say so
 	bill    *bill
 }
 
@@ -97,7 +99,7 @@ func (h *hunt) close(index int, d *deal, s *scene) {
 	if len(h.made) == 0 {
 		h.beside = maps.Clone(s.beside)
 	}
-	h.commit(c, d.option, d.place, d.victims)
+	h.commit(c, d)
 }
 
 // finding is what came of a search.
@@ -135,11 +137,11 @@ func (h *hunt) findAmong(c *contender, option int, s *scene) (*deal, finding) {
 		return nil, noRoom
 	}
 	search, victims := h.cheapest(s, d)
-	if !h.lawful(c, option, victims) {
-		if s = s.with(h.within(c, option, s.victims)); !s.has(d) {
+	if !h.lawful(c, option, s, victims) {
+		if s = s.with(h.within(c, option, s)); len(s.victims) == 0 || !s.has(d) {
 			return nil, noUse
 		}
-		if search, victims = h.cheapest(s, d); !h.lawful(c, option, victims) {
+		if search, victims = h.cheapest(s, d); !h.lawful(c, option, s, victims) {
 			return nil, noUse
 		}
 	}
@@ -150,8 +152,11 @@ func (h *hunt) findAmong(c *contender, option int, s *scene) (*deal, finding) {
 	if len(victims) == 0 {
 		return &deal{option: option, place: place}, someDo
 	}
-	start := p.emptyAt(search.board, place)
-	if some, sooner := p.needed(victims, start); len(some) < len(victims) && h.lawful(c, option, some) {
+	start, ok := s.emptyAt(search.board, place, d.Long)
+	if !ok {
+		return nil, noUse
+	}
+	if some, sooner := p.needed(victims, start); len(some) < len(victims) && h.lawful(c, option, s, some) {
 		victims, start = some, sooner
 		search.keepTo(victims)
 	} else {
@@ -159,6 +164,7 @@ func (h *hunt) findAmong(c *contender, option int, s *scene) (*deal, finding) {
 	}
 	span := c.ending(timeline.SpanOf(start, c.long))
 	found := &deal{option: option, place: place.during(span), victims: victims, bill: search.bill()}
+	found.causes, found.byQuota = h.causesOf(c, place.bill, s, victims)
 	if len(victims) == 0 || !c.gainsBy(span) || p.late(victims, start) >= c.key.last {
 		return nil, noUse
 	}
@@ -188,8 +194,39 @@ func (c *contender) planned() timeline.Time {
 	return c.start()
 }
 
-// emptyAt is when a stay is free of those that give way already.
-func (p *pass) emptyAt(b *board, s stay) timeline.Time {
+// emptyAt is when a stay is free for a length of those that give way already, and of
+// those that expire; false: never.
+func (s *scene) emptyAt(b *board, at stay, long timeline.Long) (timeline.Time, bool) {
+	p := s.hunt.p
+	from, back := p.givenAt(b, at), false
+	takes := map[int]bool{}
+	for _, seat := range at.Seats {
+		takes[seat.Node] = true
+	}
+	for _, v := range s.expiring {
+		for _, h := range v.holds {
+			if takes[h.node] {
+				b.nodes.Charge(h.node, h.takes, timeline.Span{From: p.from, Till: h.till})
+				back = true
+			}
+		}
+		if slices.ContainsFunc(v.pays, func(c quota.Charge) bool { return p.tree.Meets(c.Bill, at.bill) }) {
+			b.settle(v.pays, p.from, false)
+			back = true
+		}
+	}
+	if !back {
+		return from, true
+	}
+	first, _, ok := b.firstFit(at, long, from)
+	if !ok {
+		return 0, false
+	}
+	return first.From, true
+}
+
+// givenAt is when a stay is free of those that give way already.
+func (p *pass) givenAt(b *board, s stay) timeline.Time {
 	at := p.from
 	seen := map[int]bool{}
 	var charged []timeline.Seat
@@ -224,12 +261,11 @@ func (p *pass) emptyAt(b *board, s stay) timeline.Time {
 }
 
 // commit evicts the victims and keeps their place for the contender.
-func (h *hunt) commit(c *contender, option int, place stay, victims []*victim) {
-	p := h.p
+func (h *hunt) commit(c *contender, d *deal) {
+	p, place, victims := h.p, d.place, d.victims
 	n := &batch.Nomination{Cause: batch.CauseReclaimed, Since: p.now}
-	causes, byQuota := h.causesOf(c, place.bill, victims)
 	for i, v := range victims {
-		cause := causes[i]
+		cause := d.causes[i]
 		if cause == batch.CausePreempted {
 			n.Cause = cause
 		}
@@ -251,10 +287,10 @@ func (h *hunt) commit(c *contender, option int, place stay, victims []*victim) {
 		h.usage.Add(place.bill)
 		h.most.Add(place.bill)
 	}
-	n.Allocation = p.allocationAt(c, option, place.Place)
+	n.Allocation = p.allocationAt(c, d.option, place.Place)
 	n.Allocation.Via = batch.ViaPreemption
 	h.named[c.workload().ID] = n
-	h.made = append(h.made, made{id: c.workload().ID, byQuota: byQuota})
+	h.made = append(h.made, made{id: c.workload().ID, byQuota: d.byQuota})
 	h.settled[c.claim] = true
 	h.gone, h.kept = append(h.gone, victims...), append(h.kept, place)
 	for _, s := range h.scenes { //order:any each by itself

@@ -15,8 +15,9 @@ type hunt struct {
 	p          *pass
 	prey       prey
 	victims    []*victim // whose place may be taken, by somebody
+	expiring   []*victim // who need not be told to go: see expires
 	spared     []spared  // whose place may be taken later
-	priorities []int32   // of the victims, ascending
+	priorities []int32   // of all of these, ascending
 	scenes     map[sceneKey]*scene
 	byTier     map[*batch.Queue]*scene // of those queues that may take what their tier lets them, and no more
 	held       []int                   // of the order: those who may have a place
@@ -93,6 +94,8 @@ func (h *hunt) findRuns() {
 		case v == nil:
 		case free.After(h.p.now):
 			h.spare(v, free)
+		case h.p.expires(v):
+			h.expiring, h.priorities = append(h.expiring, v), append(h.priorities, v.priority)
 		default:
 			h.add(v)
 		}

@@ -30,7 +30,7 @@ type mark struct {
 // be searched as they are.
 func (s *search) findSpots() {
 	all, m := s.victims, &s.hunt.memory
-	keep := len(all) <= exactMax || !s.demand.bill.Free()
+	keep := len(all) <= exactMax || !s.rich
 	s.victims, s.spots, s.spotsOf, m.at = m.victims[:0], m.spots[:0], m.spotsOf[:0], m.at[:0]
 	for _, v := range all {
 		spots := s.spotsFor(v)

@@ -32,6 +32,12 @@ func (p *pass) needed(victims []*victim, from timeline.Time) (some []*victim, st
 	return some, start
 }
 
+// expires says whether a victim is gone by itself before its grace would be over:
+// to tell it to go brings nothing, and what it holds costs nothing.
+func (p *pass) expires(v *victim) bool {
+	return p.goneAnyhow(v) <= p.from+timeline.Time(v.grace)
+}
+
 // allGone is when the longest grace of victims is over, or a time that is later.
 func (p *pass) allGone(victims []*victim, from timeline.Time) timeline.Time {
 	for _, v := range victims {

@@ -66,7 +66,7 @@ func (h *hunt) lawFor(c *contender, option int, s *scene) law {
 	}
 	l := law{reclaim: map[batch.QueueName]bool{}, borrow: map[batch.QueueName]bool{}}
 	bill := c.options[option].bill
-	after := h.withoutOwn(c, option, s.victims)
+	after := h.withoutOwn(c, option, s)
 	seen := map[batch.QueueName]bool{}
 	for _, v := range s.victims {
 		name := v.queue.Name
@@ -110,14 +110,18 @@ func (l *law) text() string {
 
 // lawful says whether a set of victims may go together: each queue is above its
 // nominal quota until the last of those goes that it loses, and whose queue
-// takes back is within its own with all of them gone.
-func (h *hunt) lawful(c *contender, option int, victims []*victim) bool {
-	if h.usage == nil {
+// takes back is within its own with all of them gone. Those that expire are gone
+// before.
+func (h *hunt) lawful(c *contender, option int, s *scene, victims []*victim) bool {
+	if h.usage == nil || !s.byQuota {
 		return true
 	}
 	bill := c.options[option].bill
 	u := h.usage.Clone()
-	least, after := h.instead(bill, victims)
+	for _, v := range s.expiring {
+		removePaid(u, v)
+	}
+	least, after := h.instead(bill, slices.Concat(s.expiring, victims))
 	through := after.Exceeds(bill)
 	for _, v := range h.inTurn(victims) {
 		r := h.p.rightOf(c, v)
@@ -148,15 +152,15 @@ func (h *hunt) instead(bill quota.Bill, victims []*victim) (least, most *quota.U
 	return least, most
 }
 
-// causesOf are why victims go, of a deal that is lawful.
-func (h *hunt) causesOf(c *contender, bill quota.Bill, victims []*victim) (causes []batch.Cause, byQuota bool) {
+// causesOf are why victims of a scene go, of a deal that is lawful.
+func (h *hunt) causesOf(c *contender, bill quota.Bill, s *scene, victims []*victim) (causes []batch.Cause, byQuota bool) {
 	var after *quota.Usage
 	for _, v := range victims {
 		r := h.p.rightOf(c, v)
 		cause := batch.CausePreempted
 		if !r.higher {
 			if byQuota = true; after == nil {
-				_, after = h.instead(bill, victims)
+				_, after = h.instead(bill, slices.Concat(s.expiring, victims))
 			}
 			if r.reclaim && after.WithinNominal(bill, v.queue.Name) {
 				cause = batch.CauseReclaimed
@@ -216,10 +220,13 @@ func (h *hunt) inTurn(victims []*victim) []*victim {
 
 // within are as many of the victims, the cheapest first, as their queues can
 // lose and stay above their nominal quotas until the last.
-func (h *hunt) within(c *contender, option int, victims []*victim) (open []*victim) {
+func (h *hunt) within(c *contender, option int, s *scene) (open []*victim) {
 	u := h.usage.Clone()
-	through := h.withoutOwn(c, option, victims).Exceeds(c.options[option].bill)
-	order := slices.SortedFunc(slices.Values(victims), func(a, b *victim) int {
+	for _, v := range s.expiring {
+		removePaid(u, v)
+	}
+	through := h.withoutOwn(c, option, s).Exceeds(c.options[option].bill)
+	order := slices.SortedFunc(slices.Values(s.victims), func(a, b *victim) int {
 		return cmp.Or(a.standing.compare(b.standing), cmp.Compare(a.price, b.price), compareIDs(a, b))
 	})
 	for _, v := range order {
@@ -232,10 +239,10 @@ func (h *hunt) within(c *contender, option int, victims []*victim) (open []*vict
 }
 
 // withoutOwn is the most that may be used with a contender in, and all victims of its own queue gone.
-func (h *hunt) withoutOwn(c *contender, option int, victims []*victim) *quota.Usage {
+func (h *hunt) withoutOwn(c *contender, option int, s *scene) *quota.Usage {
 	after := h.most.Clone()
 	after.Add(c.options[option].bill)
-	for _, v := range victims {
+	for _, v := range slices.Concat(s.expiring, s.victims) {
 		if v.queue == c.queue {
 			removePaid(after, v)
 		}

@@ -14,18 +14,20 @@ import (
 // scene is what is free to those that may take the place of the same victims:
 // as if all of these were gone, and all that give way already.
 type scene struct {
-	hunt    *hunt
-	victims []*victim // the lowest standing first, then the cheapest
-	board   *board
-	below   []*layer            // none are gone, those of the lowest standing, and so on; made when they are needed
-	deeds   []deed              // since they were made
-	upto    int                 // of those who may have a place: it is held of those before
-	beside  map[*contender]bool // those of them that start
-	grace   timeline.Long       // the longest of the victims
-	late    timeline.Long       // the same, but see victim.late
-	safe    time.Time           // when the first of those that are spared is so no more; zero: none is
-	byQuota bool                // quotas say which of the victims may be taken
-	broken  *timeline.Nodes     // nodes that nobody could have whole, even if all victims went
+	hunt     *hunt
+	victims  []*victim // the lowest standing first, then the cheapest
+	expiring []*victim // likewise, of those who need not be told to go: they are gone on all of its boards
+	board    *board
+	below    []*layer            // none are gone, those of the lowest standing, and so on; made when they are needed
+	lowest   int                 // of them on which there was room for the last that asked
+	deeds    []deed              // since they were made
+	upto     int                 // of those who may have a place: it is held of those before
+	beside   map[*contender]bool // those of them that start
+	grace    timeline.Long       // the longest of the victims
+	late     timeline.Long       // the same, but see victim.late
+	safe     time.Time           // when the first of those that are spared is so no more; zero: none is
+	byQuota  bool                // quotas say which of the victims may be taken
+	broken   *timeline.Nodes     // nodes that nobody could have whole, even if all victims went
 
 	barren barren            // with all victims
 	narrow map[string]barren // with some of them
@@ -67,6 +69,13 @@ func (h *hunt) newScene(c *contender) *scene {
 		}
 	}
 	slices.SortFunc(s.victims, byStanding)
+	for _, v := range h.expiring {
+		if r := h.p.rightOf(c, v); r.any() {
+			s.expiring = append(s.expiring, v)
+			s.grace, s.late = max(s.grace, v.grace), max(s.late, v.late())
+			s.byQuota = s.byQuota || !r.higher
+		}
+	}
 	for _, v := range h.spared {
 		if h.p.rightOf(c, v.victim).any() && (s.safe.IsZero() || v.till.Before(s.safe)) {
 			s.safe = v.till
@@ -99,7 +108,7 @@ func (s *scene) build() {
 		s.board.settle(p.refunds().all, p.from, true)
 	}
 	s.findBroken()
-	for _, v := range slices.Concat(h.gone, s.victims) {
+	for _, v := range slices.Concat(h.gone, s.expiring, s.victims) {
 		if h.holdsOf(v); v.start == nil { // else it is not on the board yet
 			s.board.move(v, p.from, true)
 		}
@@ -124,7 +133,7 @@ func (s *scene) build() {
 func (s *scene) findBroken() {
 	h, p := s.hunt, s.hunt.p
 	goes := make(map[batch.WorkloadID]bool, len(s.victims))
-	for _, v := range s.victims {
+	for _, v := range slices.Concat(s.expiring, s.victims) {
 		goes[v.Workload.ID] = true
 	}
 	s.broken = timeline.NewNodes(len(p.Nodes))
@@ -317,57 +326,84 @@ func (s *scene) least(d demand) int {
 		}
 		return len(s.victims)
 	}
-	low, high := 0, len(s.below)
-	for low < high {
-		if middle := (low + high) / 2; has(middle) {
-			high = middle
-		} else {
-			low = middle + 1
-		}
-	}
-	if low < len(s.below) {
-		return s.below[low].gone
+	if s.lowest = firstFrom(min(s.lowest, len(s.below)), len(s.below), has); s.lowest < len(s.below) {
+		return s.below[s.lowest].gone
 	}
 	return len(s.victims)
 }
 
-// open are the victims that a contender may take and that would be gone before
-// its planned start, and what is known of them.
-func (s *scene) open(c *contender, option int) (some []*victim, known barren) {
+// firstFrom is the first index below n at which something holds that holds for all
+// behind it; n: none. It looks near a guess first: layers that are not asked need not
+// follow.
+func firstFrom(guess, n int, holds func(int) bool) int {
+	low, high := 0, n // it does not hold before low, and holds from high on
+	for tries, at := 0, guess; low < high; tries++ {
+		if at = min(max(at, low), high-1); holds(at) {
+			high, at = at, at-1
+		} else {
+			low, at = at+1, at+1
+		}
+		if tries > 0 {
+			at = (low + high) / 2
+		}
+	}
+	return low
+}
+
+// open is the scene with those of its victims alone that a contender may take and
+// that would be gone before its planned start, and what is known of these.
+func (s *scene) open(c *contender, option int) (of *scene, known barren) {
 	h := s.hunt
 	planned, late := c.planned(), timeline.Long(0)
 	if !s.byQuota && h.p.from+timeline.Time(s.grace) < planned {
-		return s.victims, s.barren
+		return s, s.barren
 	}
 	law := h.lawFor(c, option, s)
-	for _, v := range s.victims {
-		if h.p.from+timeline.Time(v.grace) >= planned || !law.grants(h.p.rightOf(c, v), v) {
-			continue
+	those := func(all []*victim) (some []*victim) {
+		for _, v := range all {
+			if h.p.from+timeline.Time(v.grace) >= planned || !law.grants(h.p.rightOf(c, v), v) {
+				continue
+			}
+			some = append(some, v)
+			late = max(late, v.late())
 		}
-		some = append(some, v)
-		late = max(late, v.late())
+		return some
 	}
-	if len(some) == len(s.victims) {
-		return some, s.barren
+	some, expiring := those(s.victims), those(s.expiring)
+	if len(some) == len(s.victims) && len(expiring) == len(s.expiring) {
+		return s, s.barren
 	}
 	key := fmt.Sprintf("%d %s", late, law.text())
 	if s.narrow[key] == nil {
 		s.narrow[key] = barren{}
 	}
-	return some, s.narrow[key]
+	return s.among(some, expiring), s.narrow[key]
 }
 
 // with is the scene with some of its victims alone.
-func (s *scene) with(some []*victim) *scene {
-	if len(some) == len(s.victims) {
+func (s *scene) with(some []*victim) *scene { return s.among(some, s.expiring) }
+
+// among is the scene with some of its victims alone, and some of those that expire.
+func (s *scene) among(some, expiring []*victim) *scene {
+	if len(some) == len(s.victims) && len(expiring) == len(s.expiring) {
 		return s
 	}
-	n := &scene{hunt: s.hunt, victims: some, broken: s.broken}
-	for _, v := range some {
+	n := &scene{hunt: s.hunt, victims: some, expiring: expiring, broken: s.broken, byQuota: s.byQuota}
+	for _, v := range slices.Concat(some, expiring) {
 		n.grace, n.late = max(n.grace, v.grace), max(n.late, v.late())
+	}
+	if len(some) == 0 {
+		return n // of no use, and nothing is asked of it
 	}
 	s.makeLayers()
 	n.board = s.layer(0).clone()
+	if len(expiring) < len(s.expiring) {
+		for _, v := range s.expiring {
+			if !slices.Contains(expiring, v) {
+				n.board.move(v, s.hunt.p.from, false)
+			}
+		}
+	}
 	for _, v := range some {
 		n.board.move(v, s.hunt.p.from, true)
 	}

@@ -94,8 +94,9 @@ func (h *hunt) newSearch(of *scene, d demand, victims []*victim) *search {
 	default:
 		s.set = &d.Sets[0]
 		s.total, _ = s.board.nodes.Room(s.set, d.Long, h.p.from)
+		s.rich = s.pays()
 		s.findSpots()
-		if s.rich = s.pays(); !s.rich {
+		if !s.rich {
 			s.board = &board{nodes: s.board.nodes, ledger: s.board.ledger.Clone()}
 		}
 	}
@@ -187,7 +188,7 @@ func (s *search) cheapest() []*victim {
 	if emptied {
 		try(func() { s.spareAll(s.cheaper) })
 	}
-	wide := s.many <= wideMax || s.set == nil || !s.demand.bill.Free()
+	wide := s.many <= wideMax || s.set == nil || !s.rich
 	if wide || !emptied {
 		try(func() { s.spareDearest(s.cheaper) })
 	}
