@@ -137,8 +137,8 @@ type market struct {
 	*search
 	// Those that are given up anyhow, then by the price of their cheapest victim;
 	// of equals those that nobody could have whole.
-	spots []*spot
-	seen  int // of them
+	seen []*spot // so far, in this order
+	rest *ascending[*spot]
 }
 
 func (s *search) market() *market {
@@ -146,16 +146,14 @@ func (s *search) market() *market {
 	for i := range s.spots {
 		order = append(order, &s.spots[i])
 	}
-	m := &market{search: s, spots: order}
 	s.hunt.memory.order = order
 	touched := s.hunt.touched
-	slices.SortFunc(m.spots, func(a, b *spot) int {
+	return &market{search: s, rest: inOrder(order, func(a, b *spot) int {
 		return cmp.Or(
 			compareHas(touched, a.node, b.node), cmp.Compare(a.price, b.price),
 			compareHas(s.broken, a.node, b.node), cmp.Compare(a.node, b.node),
 		)
-	})
-	return m
+	})}
 }
 
 // compareHas puts a node that is in a set before one that is not.
@@ -172,13 +170,14 @@ func compareHas(set *timeline.Nodes, a, b int) int {
 
 // best is the best offer for up to so many pods; nil: there is none.
 func (m *market) best(left int) (best *offer) {
-	for n, at := range m.spots {
-		if n >= m.seen {
-			if best != nil && !m.couldBeat(at, best, left) {
+	for n := 0; ; n++ {
+		if n == len(m.seen) {
+			if m.rest.none() || best != nil && !m.couldBeat(m.rest.first(), best, left) {
 				break
 			}
-			m.seen = n + 1
+			m.seen = append(m.seen, m.rest.next())
 		}
+		at := m.seen[n]
 		o := at.offer
 		if o == nil || !o.known || o.gain > left {
 			if !m.mayBeat(at, best, left) {

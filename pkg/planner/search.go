@@ -188,7 +188,7 @@ func (s *search) cheapest() []*victim {
 	if emptied {
 		try(func() { s.spareAll(s.cheaper) })
 	}
-	wide := s.many <= wideMax || s.set == nil || !s.rich
+	wide := s.many <= wideMax || s.set == nil || !s.rich && !emptied
 	if wide || !emptied {
 		try(func() { s.spareDearest(s.cheaper) })
 	}
@@ -222,11 +222,20 @@ func (s *search) cheapest() []*victim {
 // that does not hold: there may by chance be room with fewer out, and not with more.
 func (s *search) spareDearest(compare func(a, b int) int) {
 	if s.setAll(s.set == nil); s.set != nil {
-		for order := s.inOrder(compare); !s.fits(); {
+		for order := inOrder(s.all(), compare); !s.fits(); {
 			s.move(order.next(), true)
 		}
 	}
 	s.spareAll(compare)
+}
+
+// all are the indexes of the victims.
+func (s *search) all() []int {
+	all := make([]int, len(s.victims))
+	for i := range all {
+		all[i] = i
+	}
+	return all
 }
 
 // spareAll puts back whom it can, the last of an order first.

@@ -150,9 +150,8 @@ func (l *Ledger) earliest(node int, is item, term Term, in Span) (start Time, ok
 		return start, ok && start < in.Till
 	}
 	for i := 0; i < len(ceilings) && start < in.Till; {
-		c := &ceilings[i]
-		if at, above := c.above(c.most, Span{From: start, Till: term.from(start)}); above {
-			start, i = c.within(c.most, at), 0
+		if first := ceilings[i].first(start, term); first > start {
+			start, i = first, 0
 		} else {
 			i++
 		}
@@ -164,6 +163,25 @@ func (l *Ledger) earliest(node int, is item, term Term, in Span) (start Time, ok
 type ceiling struct {
 	*line
 	most batch.Amount
+}
+
+// first is the first time, from one on, from which no more than the most is used for
+// a term; Never: there is none. It goes along the line once.
+func (c *ceiling) first(start Time, term Term) Time {
+	if len(c.at) == 0 {
+		if c.most < 0 {
+			return Never
+		}
+		return start
+	}
+	till := term.from(start)
+	for i := c.step(start); i < len(c.at) && c.at[i] < till; i++ {
+		if c.used[i] > c.most {
+			start = c.end(i)
+			till = term.from(start)
+		}
+	}
+	return start
 }
 
 // ceilings are those on the way up from a node, where each stands by itself:
@@ -197,23 +215,6 @@ func (l *line) above(most batch.Amount, in Span) (at Time, above bool) {
 		}
 	}
 	return 0, false
-}
-
-// within is the first time, from one on, when no more than an amount is used;
-// Never: there is none.
-func (l *line) within(most batch.Amount, from Time) Time {
-	if len(l.at) == 0 {
-		if most < 0 {
-			return Never
-		}
-		return from
-	}
-	for i := l.step(from); i < len(l.at); i++ {
-		if l.used[i] <= most {
-			return max(l.at[i], from)
-		}
-	}
-	return Never
 }
 
 // Gain is a time in which more is free of a cell than was, for the queues of

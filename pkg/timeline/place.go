@@ -101,9 +101,10 @@ func (t *Timeline) seat(set int, s *Set, span Span) ([]Seat, []pick, bool) {
 // choose takes nodes for a set out of the candidates, in their order. What it
 // returns is t's own memory until it is asked again.
 func (t *Timeline) choose(set int, s *Set, candidates []candidate) ([]Seat, []pick, bool) {
-	room := 0
-	for _, c := range candidates {
-		room += c.take
+	room, most := 0, 0
+	for i := range candidates {
+		room += candidates[i].take
+		most = max(most, candidates[i].take)
 	}
 	if room < s.Pods {
 		return nil, nil, false
@@ -111,7 +112,10 @@ func (t *Timeline) choose(set int, s *Set, candidates []candidate) ([]Seat, []pi
 	seats, picks := t.scratch.seats[:0], t.scratch.picks[:0]
 	sorted := false
 	for left := s.Pods; left > 0; {
-		best := fullest(candidates, left)
+		best := -1
+		if left <= most {
+			best = fullest(candidates, left)
+		}
 		if best < 0 {
 			// No node takes all that is left: take the one that takes most.
 			if !sorted {
@@ -175,8 +179,8 @@ func better(a, b candidate) int {
 // fullest is the best node that takes all of n pods; -1: none does.
 func fullest(candidates []candidate, n int) int {
 	best := -1
-	for i, c := range candidates {
-		if c.take >= n && (best < 0 || better(c, candidates[best]) < 0) {
+	for i := range candidates {
+		if c := &candidates[i]; c.take >= n && (best < 0 || better(*c, candidates[best]) < 0) {
 			best = i
 		}
 	}
