@@ -134,6 +134,11 @@ func (b *board) earliest(d demand, in timeline.Span) (stay, bool) {
 				return stay{}, false
 			}
 			in.From = timeline.Time(at)
+			if in.From < in.Till && len(d.Sets) == 1 && b.nodes.HasRoom(&d.Sets[0], d.Long, in.From) {
+				if s, ok := b.at(d, in.From); ok {
+					return s, true // quota is what was waited for, as it mostly is where it is short
+				}
+			}
 		}
 		place, ok := b.nodes.Earliest(d.Need, in.From, in.Till)
 		if !ok {
