@@ -1,0 +1,96 @@
+package planner
+
+import "slices"
+
+// layer is a board on which not all victims are gone. It follows what is done on
+// that of its scene when it is asked: most layers hardly ever are.
+type layer struct {
+	board *board
+	gone  int      // that many of the victims
+	stay  standing // the lowest of those that are not
+	read  int      // of the deeds
+}
+
+// deed is what was done on the board of a scene: a place was taken, or a victim
+// went that was there still.
+type deed struct {
+	place  stay
+	victim *victim // nil: a place was taken
+	other  bool    // it was none of the scene's
+}
+
+// layer is one of the boards on which not all victims are gone, as things are.
+func (s *scene) layer(i int) *board {
+	l := s.below[i]
+	for ; l.read < len(s.deeds); l.read++ {
+		switch d := &s.deeds[l.read]; {
+		case d.victim == nil:
+			l.board.charge(d.place)
+		case d.other || d.victim.standing.compare(l.stay) >= 0:
+			l.board.move(d.victim, s.hunt.p.from, true)
+		}
+	}
+	return l.board
+}
+
+// note has the layers follow.
+func (s *scene) note(d deed) {
+	if s.below != nil {
+		s.deeds = append(s.deeds, d)
+	}
+}
+
+// makeLayers makes the boards on which not all victims are gone.
+func (s *scene) makeLayers() {
+	if s.below != nil {
+		return
+	}
+	b := s.board
+	for last := len(s.victims); last > 0; {
+		b = b.clone()
+		first := last
+		for ; first > 0 && s.victims[first-1].standing == s.victims[last-1].standing; first-- {
+			b.move(s.victims[first-1], s.hunt.p.from, false)
+		}
+		s.below = append(s.below, &layer{board: b, gone: first, stay: s.victims[first].standing})
+		last = first
+	}
+	slices.Reverse(s.below)
+}
+
+// least is how many of the victims must be looked at, those of the lowest
+// standing first, so that there is room for a demand when they are gone.
+func (s *scene) least(d demand) int {
+	s.makeLayers()
+	has := func(i int) bool { return s.layer(i).has(d, s.hunt.p.from) }
+	if len(d.Sets) != 1 {
+		for i, l := range s.below { // there may by chance be room on one, and not on the next
+			if has(i) {
+				return l.gone
+			}
+		}
+		return len(s.victims)
+	}
+	if s.lowest = firstFrom(min(s.lowest, len(s.below)), len(s.below), has); s.lowest < len(s.below) {
+		return s.below[s.lowest].gone
+	}
+	return len(s.victims)
+}
+
+// firstFrom is the first index below n at which something holds that holds for all
+// behind it; n: none. It looks near a guess first: layers that are not asked need not
+// follow.
+func firstFrom(guess, n int, holds func(int) bool) int {
+	low, high := 0, n // it does not hold before low, and holds from high on
+	for tries, at := 0, guess; low < high; tries++ {
+		if at = min(max(at, low), high-1); holds(at) {
+			high, at = at, at-1
+		} else {
+			low, at = at+1, at+1
+		}
+		if tries > 0 {
+			at = (low + high) / 2
+		}
+	}
+	return low
+}
