@@ -199,3 +199,11 @@ func leadingDigits(text string) int {
 	}
 	return n
 }
+
+// Sooner is the earlier of two times, where zero is none.
+func Sooner(a, b time.Time) time.Time {
+	if a.IsZero() || (!b.IsZero() && b.Before(a)) {
+		return b
+	}
+	return a
+}

@@ -213,6 +213,53 @@ func TestPreemptionInAWildWorld(t *testing.T) {
 	})
 }
 
+// What is told of when others are exempt no more does not come and go.
+func TestWhatIsToldOfExemptionsStands(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		w := newWorld(t)
+		w.nodes(rapid.IntRange(1, 4).Draw(t, "nodes"), 8)
+		drawPreemption(t, w)
+		for _, name := range []string{"main", "front", "side"} {
+			minutes := rapid.SampledFrom([]int{0, 10, 30}).Draw(t, "minutes exempt")
+			w.editQueue(name, func(q *batch.Queue) { q.Preemption.Exempt = time.Duration(minutes) * time.Minute })
+		}
+		type told struct {
+			until time.Time
+			gone  bool
+		}
+		last := map[batch.WorkloadID]told{}
+		w.look = func(plan batch.Plan) {
+			for _, d := range plan.Start {
+				delete(last, d.ID)
+			}
+			for _, d := range plan.Wait {
+				was, is := last[d.ID], d.Verdict.Facts.SafeUntil
+				switch {
+				case d.Verdict.Reason == batch.ReasonPreempting:
+					delete(last, d.ID)
+				case is.IsZero():
+					last[d.ID] = told{until: was.until, gone: true}
+				case was.gone && is.Equal(was.until):
+					w.t.Fatalf("%d: %s is told once more that others are exempt until %d: %s", minuteOf(w.now), d.ID, minuteOf(is), brief(plan))
+				default:
+					last[d.ID] = told{until: is}
+				}
+			}
+		}
+		minute := 0
+		for i := range rapid.IntRange(1, 25).Draw(t, "steps") {
+			if rapid.IntRange(0, 2).Draw(t, "step") == 0 {
+				minute += rapid.IntRange(0, 9).Draw(t, "minutes")
+			} else {
+				w.submit(drawYielding(t, i))
+			}
+			w.until(minute)
+		}
+		w.until(minute + 30)
+	})
+}
+
 // giving makes two queues: the work of main gives way to that of front.
 func (w *world) giving(p batch.Preemption) {
 	w.queue("main", func(q *batch.Queue) { q.Tier, q.Preemption = 1, p })

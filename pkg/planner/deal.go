@@ -17,7 +17,7 @@ func (h *hunt) try(index int, c *contender) {
 	if !s.safe.IsZero() {
 		h.p.wake(s.safe)
 		if h.prey == preyRuns { // of the others not all that are exempt are known
-			h.p.noteSafe(c, s.safe)
+			h.p.noteSafe(c, s.exempt)
 		}
 	}
 	if len(s.victims) == 0 || !h.mayTake(c) {

@@ -1,15 +1,33 @@
 package planner
 
-import "time"
+import (
+	"time"
+
+	"github.com/berth-dev/berth/pkg/batch"
+)
 
 // safeToldMax is how many of those that wait are told until when others are exempt:
 // each end of an exemption changes their answers.
 const safeToldMax = 16
 
+// findSpared finds until when those are safe whose place a contender may take, and
+// others like it.
+func (s *scene) findSpared(c *contender) {
+	p := s.hunt.p
+	for _, v := range s.hunt.spared {
+		if !p.rightOf(c, v.victim).any() {
+			continue
+		}
+		if s.safe = batch.Sooner(s.safe, v.till); v.till.After(p.now.Add(time.Second)) {
+			s.exempt = batch.Sooner(s.exempt, v.till)
+		}
+	}
+}
+
 // noteSafe notes until when the first of those is exempt whose place a contender may
-// take. Who has just started is so for a second, and not worth a word.
+// take; zero: none is.
 func (p *pass) noteSafe(c *contender, till time.Time) {
-	if _, known := p.exempt[c.claim]; (known || len(p.exempt) < safeToldMax) && till.After(p.now.Add(time.Second)) {
+	if _, known := p.exempt[c.claim]; (known || len(p.exempt) < safeToldMax) && !till.IsZero() {
 		p.exempt[c.claim] = till
 	}
 }

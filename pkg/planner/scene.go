@@ -26,6 +26,7 @@ type scene struct {
 	grace    timeline.Long       // the longest of the victims
 	late     timeline.Long       // the same, but see victim.late
 	safe     time.Time           // when the first of those that are spared is so no more; zero: none is
+	exempt   time.Time           // the same, but for those that have just started: they are so for a second
 	byQuota  bool                // quotas say which of the victims may be taken
 	broken   *timeline.Nodes     // nodes that nobody could have whole, even if all victims went
 
@@ -76,11 +77,7 @@ func (h *hunt) newScene(c *contender) *scene {
 			s.byQuota = s.byQuota || !r.higher
 		}
 	}
-	for _, v := range h.spared {
-		if h.p.rightOf(c, v.victim).any() && (s.safe.IsZero() || v.till.Before(s.safe)) {
-			s.safe = v.till
-		}
-	}
+	s.findSpared(c)
 	if len(s.victims) > 0 {
 		s.build()
 	}

@@ -3,7 +3,6 @@ package state
 import (
 	"cmp"
 	"slices"
-	"time"
 
 	"github.com/berth-dev/berth/pkg/batch"
 )
@@ -191,7 +190,7 @@ func (s *State) summarize(sums map[batch.QueueName]batch.QueueSummary, r *record
 			q := sums[name]
 			q.Pending++
 			if r.held != nil && r.held.Queue == name || r.held == nil && i == 0 {
-				q.PlannedNext = sooner(q.PlannedNext, w.Promise)
+				q.PlannedNext = batch.Sooner(q.PlannedNext, w.Promise)
 			}
 			sums[name] = q
 		}
@@ -230,12 +229,4 @@ func (s *State) addUses(sums map[batch.QueueName]batch.QueueSummary, r *record) 
 		q.Used[u.Flavor] = q.Used[u.Flavor].Plus(u.Requests)
 		sums[u.Queue] = q
 	}
-}
-
-// sooner is the earlier of two times, where zero is none.
-func sooner(a, b time.Time) time.Time {
-	if a.IsZero() || (!b.IsZero() && b.Before(a)) {
-		return b
-	}
-	return a
 }
