@@ -1,6 +1,7 @@
 package batch
 
 import (
+	"slices"
 	"strings"
 	"time"
 )
@@ -179,6 +180,12 @@ type Preemption struct {
 
 // LetsGo says whether work of the queue gives way to anybody.
 func (p *Preemption) LetsGo() bool { return p.Mode != "" && p.Mode != PreemptNever }
+
+// TakesByPriority says whether it depends on the priority of the queue's work whose
+// place it may take.
+func (p *Preemption) TakesByPriority() bool {
+	return slices.Contains([]PreemptWhom{p.WithinQueue, p.ReclaimWithinCohort, p.BorrowWithinCohort}, WhomLowerPriority)
+}
 
 // TakesMore says whether work of the queue may take the place of more than work
 // of lower tiers.

@@ -95,17 +95,18 @@ func BenchmarkPlanPreempting(b *testing.B) {
 	defer options.CollectRarely()() // as the controller has it
 	for _, s := range []size{{1000, 600, 5000, 1000}, {10_000, 5000, 50_000, 1000}} {
 		name := fmt.Sprintf("%d nodes %d pending", s.nodes, s.pending)
-		b.Run(name, func(b *testing.B) { benchmarkPreempting(b, s, loaded) })
-		b.Run(name+" with quota", func(b *testing.B) { benchmarkPreempting(b, s, loadedWithQuota) })
+		b.Run(name, func(b *testing.B) { benchmarkPreempting(b, s, loaded, batch.WhomNever) })
+		b.Run(name+" with quota", func(b *testing.B) { benchmarkPreempting(b, s, loadedWithQuota, batch.WhomNever) })
+		b.Run(name+" with quota to reclaim", func(b *testing.B) { benchmarkPreempting(b, s, loadedWithQuota, batch.WhomAny) })
 	}
 }
 
-func benchmarkPreempting(b *testing.B, s size, load func(size) (*core.Core, batch.WorkloadID)) {
+func benchmarkPreempting(b *testing.B, s size, load func(size) (*core.Core, batch.WorkloadID), reclaim batch.PreemptWhom) {
 	c, first := load(s)
 	queues := c.Snapshot().Queues
 	for i := range 30 {
 		q := *queues[batch.QueueName(fmt.Sprintf("q%d", i))]
-		q.Tier, q.Preemption = int32(i/24), batch.Preemption{Mode: batch.PreemptRequeue, Grace: time.Hour}
+		q.Tier, q.Preemption = int32(i/24), batch.Preemption{Mode: batch.PreemptRequeue, Grace: time.Hour, ReclaimWithinCohort: reclaim}
 		c.Step(batch.QueueObserved{Queue: q})
 	}
 	now := zero.Add(time.Minute)

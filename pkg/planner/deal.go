@@ -32,7 +32,7 @@ func (h *hunt) try(index int, c *contender) {
 			}
 		}
 		if best != nil {
-			h.close(index, best, s)
+			h.close(index, best)
 			return
 		}
 	}
@@ -42,6 +42,18 @@ func (h *hunt) try(index int, c *contender) {
 // takes the longest limit for which there is room when all are gone, as a start into
 // idle room does.
 func (h *hunt) weigh(index int, c *contender, option int, s *scene) *deal {
+	law := h.lawFor(c, option, s)
+	if s.byQuota && s.none(law) {
+		s.noteLawless(c, option)
+		if !s.higher {
+			return nil
+		}
+		s.ofHigher = h.sceneOfHigher(c)
+		if s = s.ofHigher; len(s.victims) == 0 {
+			return nil
+		}
+	}
+	s.build()
 	c = c.lasting(c.capped(h.p.from))
 	if !s.couldDo(c, option) && c.key.least >= c.long {
 		return nil
@@ -51,7 +63,7 @@ func (h *hunt) weigh(index int, c *contender, option int, s *scene) *deal {
 			return nil
 		}
 	}
-	of, known := s.open(c, option)
+	of, known := s.open(c, law)
 	if len(of.victims) == 0 || known.has(c, option) {
 		return nil
 	}
@@ -59,7 +71,9 @@ func (h *hunt) weigh(index int, c *contender, option int, s *scene) *deal {
 	switch found {
 	case noRoom:
 		known.add(c, option)
-	case noUse, someDo:
+	case noUse:
+	case someDo:
+		d.scene = s
 	}
 	return d
 }
@@ -67,6 +81,7 @@ func (h *hunt) weigh(index int, c *contender, option int, s *scene) *deal {
 // deal is a place, and who gives it up.
 type deal struct {
 	option  int
+	scene   *scene // in which it was found
 	place   stay
 	victims []*victim
 	causes  []batch.Cause // why they go
@@ -86,8 +101,8 @@ func (d *deal) highest() standing {
 	return slices.MaxFunc(d.victims, func(a, b *victim) int { return a.standing.compare(b.standing) }).standing
 }
 
-// close makes a deal with a contender, found in a scene.
-func (h *hunt) close(index int, d *deal, s *scene) {
+// close makes a deal with a contender.
+func (h *hunt) close(index int, d *deal) {
 	c := h.p.order[index]
 	if len(d.victims) == 0 {
 		h.settled[c.claim], h.places[c.claim] = true, d.place
@@ -97,7 +112,7 @@ func (h *hunt) close(index int, d *deal, s *scene) {
 		return
 	}
 	if len(h.made) == 0 {
-		h.beside = maps.Clone(s.beside)
+		h.beside = maps.Clone(d.scene.beside)
 	}
 	h.commit(c, d)
 }
@@ -264,7 +279,9 @@ func (p *pass) givenAt(b *board, s stay) timeline.Time {
 func (h *hunt) commit(c *contender, d *deal) {
 	p, place, victims := h.p, d.place, d.victims
 	n := &batch.Nomination{Cause: batch.CauseReclaimed, Since: p.now}
+	h.reckoned++
 	for i, v := range victims {
+		v.gone = true
 		cause := d.causes[i]
 		if cause == batch.CausePreempted {
 			n.Cause = cause

@@ -19,12 +19,13 @@ type hunt struct {
 	spared     []spared  // whose place may be taken later
 	priorities []int32   // of all of these, ascending
 	scenes     map[sceneKey]*scene
-	byTier     map[*batch.Queue]*scene // of those queues that may take what their tier lets them, and no more
+	ofQueue    map[*batch.Queue]*scene // of those queues whose work may take the same, whatever its priority
 	held       []int                   // of the order: those who may have a place
 	touched    *timeline.Nodes         // nodes that are given up anyhow
 	paid       map[batch.WorkloadID][]quota.Charge
 	usage      *quota.Usage // when those are gone that give way; nil: nobody has a quota
 	most       *quota.Usage // with all that starts in this plan
+	reckoned   int          // how often these have changed
 	upto       int          // of those who may have a place: what those before start with is in the usage
 	begun      bool         // what starts in this plan is taken as running, and may stay out
 	marks      []mark       // by node, of the last search that has come there
@@ -61,7 +62,7 @@ const (
 // newHunt looks whether there is anybody to take, nil if not.
 func (p *pass) newHunt(of prey) *hunt {
 	h := &hunt{
-		p: p, prey: of, begun: of != preyRuns, stayOut: map[batch.WorkloadID]*batch.Workload{}, scenes: map[sceneKey]*scene{}, byTier: map[*batch.Queue]*scene{}, taken: map[batch.WorkloadID]batch.Eviction{},
+		p: p, prey: of, begun: of != preyRuns, stayOut: map[batch.WorkloadID]*batch.Workload{}, scenes: map[sceneKey]*scene{}, ofQueue: map[*batch.Queue]*scene{}, taken: map[batch.WorkloadID]batch.Eviction{},
 		named: map[batch.WorkloadID]*batch.Nomination{}, settled: map[*claim]bool{}, places: map[*claim]stay{},
 		marks: make([]mark, len(p.Nodes)),
 	}
@@ -194,6 +195,7 @@ func (h *hunt) catchUp(index int) {
 		c := h.p.order[h.held[h.upto]]
 		if h.mayPay(c) {
 			h.usage.Add(c.place.bill)
+			h.reckoned++
 		}
 	}
 }
@@ -242,8 +244,8 @@ func (h *hunt) passesOver(index int) bool {
 		return false
 	}
 	is := &p.classes[index]
-	s := h.byTier[is.queue]
-	return s != nil && (len(s.victims) == 0 || s.barren.coverClass(is)) && !p.touched[index]
+	s := h.ofQueue[is.queue]
+	return s != nil && !p.touched[index] && s.hasNothing(is)
 }
 
 // mayTake says whether a contender may take a place: who is barred may still

@@ -2,9 +2,7 @@ package planner
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/berth-dev/berth/pkg/batch"
 	"github.com/berth-dev/berth/pkg/quota"
@@ -52,60 +50,10 @@ func (p *pass) higherTier(q, other *batch.Queue) bool {
 // any says whether there is a right at all.
 func (r right) any() bool { return r != right{} }
 
-// law is what quotas say of a contender's rights: over the work of which queues
-// it may reclaim, and over which it may borrow.
-type law struct {
-	reclaim, borrow map[batch.QueueName]bool
-}
-
-// lawFor works out what holds for an option of a contender if all victims of its
-// own queue were gone: the most that there can be.
-func (h *hunt) lawFor(c *contender, option int, s *scene) law {
-	if h.usage == nil || !s.byQuota {
-		return law{}
-	}
-	l := law{reclaim: map[batch.QueueName]bool{}, borrow: map[batch.QueueName]bool{}}
-	bill := c.options[option].bill
-	after := h.withoutOwn(c, option, s)
-	seen := map[batch.QueueName]bool{}
-	for _, v := range s.victims {
-		name := v.queue.Name
-		if v.queue == c.queue || seen[name] {
-			continue
-		}
-		seen[name] = true
-		above := h.usage.AboveNominal(name, bill)
-		l.borrow[name] = above
-		l.reclaim[name] = above && after.WithinNominal(bill, name)
-	}
-	return l
-}
-
 func removePaid(u *quota.Usage, v *victim) {
 	for _, c := range v.pays {
 		u.Remove(c.Bill)
 	}
-}
-
-// grants says whether a right over a victim holds.
-func (l *law) grants(r right, v *victim) bool {
-	return r.higher || (r.reclaim && l.reclaim[v.queue.Name]) || (r.borrow && l.borrow[v.queue.Name])
-}
-
-// text tells laws apart.
-func (l *law) text() string {
-	var b strings.Builder
-	for _, all := range []map[batch.QueueName]bool{l.reclaim, l.borrow} {
-		var names []string
-		for name, holds := range all { //order:any sorted below
-			if holds {
-				names = append(names, string(name))
-			}
-		}
-		slices.Sort(names)
-		fmt.Fprintf(&b, "%q/", names)
-	}
-	return b.String()
 }
 
 // lawful says whether a set of victims may go together: each queue is above its
@@ -236,16 +184,4 @@ func (h *hunt) within(c *contender, option int, s *scene) (open []*victim) {
 		}
 	}
 	return open
-}
-
-// withoutOwn is the most that may be used with a contender in, and all victims of its own queue gone.
-func (h *hunt) withoutOwn(c *contender, option int, s *scene) *quota.Usage {
-	after := h.most.Clone()
-	after.Add(c.options[option].bill)
-	for _, v := range slices.Concat(s.expiring, s.victims) {
-		if v.queue == c.queue {
-			removePaid(after, v)
-		}
-	}
-	return after
 }

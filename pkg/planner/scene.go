@@ -15,8 +15,9 @@ import (
 // as if all of these were gone, and all that give way already.
 type scene struct {
 	hunt     *hunt
-	victims  []*victim // the lowest standing first, then the cheapest
-	expiring []*victim // likewise, of those who need not be told to go: they are gone on all of its boards
+	queue    *batch.Queue // of the contender, or one like it
+	victims  []*victim    // the lowest standing first, then the cheapest
+	expiring []*victim    // likewise, of those who need not be told to go: they are gone on all of its boards
 	board    *board
 	below    []*layer            // none are gone, those of the lowest standing, and so on; made when they are needed
 	lowest   int                 // of them on which there was room for the last that asked
@@ -28,6 +29,9 @@ type scene struct {
 	safe     time.Time           // when the first of those that are spared is so no more; zero: none is
 	exempt   time.Time           // the same, but for those that have just started: they are so for a second
 	byQuota  bool                // quotas say which of the victims may be taken
+	higher   bool                // and of some they do not
+	ofHigher *scene              // of these; nil: nobody has needed it
+	basis    basis               // of its laws
 	broken   *timeline.Nodes     // nodes that nobody could have whole, even if all victims went
 
 	barren barren            // with all victims
@@ -39,48 +43,68 @@ type sceneKey struct {
 	tier  int32
 	queue batch.QueueName // empty: the tier alone says whom it may take
 	rank  int             // how many of the victims' priorities are lower
+	// higher leaves out those over whom quotas have a say.
+	higher bool
 }
 
 // scene is that of a contender.
 func (h *hunt) scene(c *contender) *scene {
-	key := sceneKey{tier: c.queue.Tier}
-	if c.queue.Preemption.TakesMore() {
-		key.queue = c.queue.Name
+	rules := &c.queue.Preemption
+	if !rules.TakesMore() {
+		s := h.sceneOfHigher(c)
+		h.ofQueue[c.queue] = s
+		return s
+	}
+	key := sceneKey{tier: c.queue.Tier, queue: c.queue.Name}
+	if rules.TakesByPriority() {
 		key.rank, _ = slices.BinarySearch(h.priorities, c.workload().Priority)
 	}
-	s, known := h.scenes[key]
-	if !known {
-		s = h.newScene(c)
-		h.scenes[key] = s
-	}
-	if key.queue == "" {
-		h.byTier[c.queue] = s
+	s := h.sceneFor(key, c)
+	if !rules.TakesByPriority() {
+		h.ofQueue[c.queue] = s
 	}
 	return s
 }
 
-// newScene is the scene of a contender, and of those like it.
-func (h *hunt) newScene(c *contender) *scene {
-	s := &scene{hunt: h, barren: barren{}, narrow: map[string]barren{}, beside: map[*contender]bool{}}
+// sceneOfHigher is that of the victims alone which a contender may take whatever
+// quotas say.
+func (h *hunt) sceneOfHigher(c *contender) *scene {
+	key := sceneKey{tier: c.queue.Tier, higher: true}
+	if c.queue.Preemption.WithinQueue == batch.WhomLowerPriority {
+		key.queue = c.queue.Name
+		key.rank, _ = slices.BinarySearch(h.priorities, c.workload().Priority)
+	}
+	return h.sceneFor(key, c)
+}
+
+// sceneFor is the scene of a contender, and of those like it.
+func (h *hunt) sceneFor(key sceneKey, c *contender) *scene {
+	if s, known := h.scenes[key]; known {
+		return s
+	}
+	s := h.newScene(c, func(r right) bool { return r.higher || !key.higher && r.any() })
+	h.scenes[key] = s
+	return s
+}
+
+// newScene is the scene of a contender with those over whom it has some rights.
+func (h *hunt) newScene(c *contender, takes func(right) bool) *scene {
+	s := &scene{hunt: h, queue: c.queue, barren: barren{}, narrow: map[string]barren{}, beside: map[*contender]bool{}}
 	for _, v := range h.victims {
-		if r := h.p.rightOf(c, v); r.any() {
+		if r := h.p.rightOf(c, v); takes(r) {
 			s.victims = append(s.victims, v)
 			s.grace, s.late = max(s.grace, v.grace), max(s.late, v.late())
-			s.byQuota = s.byQuota || !r.higher
+			s.byQuota, s.higher = s.byQuota || !r.higher, s.higher || r.higher
 		}
 	}
-	slices.SortFunc(s.victims, byStanding)
 	for _, v := range h.expiring {
-		if r := h.p.rightOf(c, v); r.any() {
+		if r := h.p.rightOf(c, v); takes(r) {
 			s.expiring = append(s.expiring, v)
 			s.grace, s.late = max(s.grace, v.grace), max(s.late, v.late())
 			s.byQuota = s.byQuota || !r.higher
 		}
 	}
 	s.findSpared(c)
-	if len(s.victims) > 0 {
-		s.build()
-	}
 	return s
 }
 
@@ -89,9 +113,14 @@ func byStanding(a, b *victim) int {
 	return cmp.Or(a.standing.compare(b.standing), cmp.Compare(a.rank, b.rank))
 }
 
-// build makes the board: what stays, and the places that are kept, from now on.
+// build makes the board: what stays, and the places that are kept, from now on. There
+// may be a scene for each queue and priority, and most never need it.
 func (s *scene) build() {
+	if s.board != nil {
+		return
+	}
 	h, p := s.hunt, s.hunt.p
+	slices.SortFunc(s.victims, byStanding)
 	s.board = p.ground.clone()
 	for node := range p.Nodes {
 		if !h.touched.Has(node) {
@@ -226,6 +255,15 @@ func (s *scene) demand(c *contender, option int) demand {
 	return d
 }
 
+// hasNothing says whether it is known that nothing does for a record that has not been
+// looked at.
+func (s *scene) hasNothing(is *class) bool {
+	if len(s.victims) == 0 || s.barren.coverClass(is) {
+		return true
+	}
+	return s.lawlessClass(is) && (s.ofHigher == nil || s.ofHigher.hasNothing(is))
+}
+
 // couldDo says whether there is room for an option of a contender when all
 // victims are gone.
 func (s *scene) couldDo(c *contender, option int) bool {
@@ -256,13 +294,12 @@ func (b *board) has(d demand, from timeline.Time) bool {
 
 // open is the scene with those of its victims alone that a contender may take and
 // that would be gone before its planned start, and what is known of these.
-func (s *scene) open(c *contender, option int) (of *scene, known barren) {
+func (s *scene) open(c *contender, law law) (of *scene, known barren) {
 	h := s.hunt
 	planned, late := c.planned(), timeline.Long(0)
 	if !s.byQuota && h.p.from+timeline.Time(s.grace) < planned {
 		return s, s.barren
 	}
-	law := h.lawFor(c, option, s)
 	those := func(all []*victim) (some []*victim) {
 		for _, v := range all {
 			if h.p.from+timeline.Time(v.grace) >= planned || !law.grants(h.p.rightOf(c, v), v) {
@@ -292,7 +329,7 @@ func (s *scene) among(some, expiring []*victim) *scene {
 	if len(some) == len(s.victims) && len(expiring) == len(s.expiring) {
 		return s
 	}
-	n := &scene{hunt: s.hunt, victims: some, expiring: expiring, broken: s.broken, byQuota: s.byQuota}
+	n := &scene{hunt: s.hunt, queue: s.queue, victims: some, expiring: expiring, broken: s.broken, byQuota: s.byQuota}
 	for _, v := range slices.Concat(some, expiring) {
 		n.grace, n.late = max(n.grace, v.grace), max(n.late, v.late())
 	}
@@ -318,6 +355,7 @@ func (s *scene) among(some, expiring []*victim) *scene {
 // they go.
 func (s *scene) giveUp(victims []*victim, place stay) {
 	if s.board == nil {
+		s.victims = slices.DeleteFunc(s.victims, func(v *victim) bool { return v.gone })
 		return
 	}
 	for _, v := range victims {

@@ -35,7 +35,8 @@ type victim struct {
 	// price is what taking it costs by the policy: least first. weight is what
 	// it holds of what is scarce.
 	price, weight int64
-	rank          int // among all of the pass, by price
+	rank          int  // among all of the pass, by price
+	gone          bool // it was found for somebody
 
 	holds []holding // nil: not looked up
 	pays  []quota.Charge
