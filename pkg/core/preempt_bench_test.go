@@ -47,9 +47,11 @@ func full(nodes int, edit func(*batch.Queue)) *core.Core {
 	return c
 }
 
-func ask(c *core.Core, pods, gpus int) {
+func ask(c *core.Core, pods, gpus int) { askAs(c, "ask", pods, gpus) }
+
+func askAs(c *core.Core, name string, pods, gpus int) {
 	w := batch.Workload{
-		ID: "ns/ask", UID: "ask", Namespace: "ns", Name: "ask", LocalQueue: "ns/high", QueuedAt: zero, Walltime: batch.Walltime(time.Hour),
+		ID: batch.WorkloadID("ns/" + name), UID: name, Namespace: "ns", Name: name, LocalQueue: "ns/high", QueuedAt: zero, Walltime: batch.Walltime(time.Hour),
 		PodSets: []batch.PodSet{{Name: "main", Count: pods, Requests: batch.Resources{batch.ResourceGPU: batch.Amount(gpus), batch.ResourcePods: 1}}},
 	}
 	c.Step(batch.WorkloadObserved{Workload: w})
@@ -89,8 +91,8 @@ func BenchmarkVictims(b *testing.B) {
 }
 
 // BenchmarkPlanPreempting is BenchmarkPlan, and BenchmarkPlanWithQuota, where a
-// fifth of the pending may take the place of what runs: when they come, and after
-// one event when all that can be taken is.
+// fifth of the pending may take the place of what runs, and where the others may
+// reclaim too: when they come, and after one event when all that can be taken is.
 func BenchmarkPlanPreempting(b *testing.B) {
 	defer options.CollectRarely()() // as the controller has it
 	for _, s := range []size{{1000, 600, 5000, 1000}, {10_000, 5000, 50_000, 1000}} {
@@ -127,4 +129,35 @@ func benchmarkPreempting(b *testing.B, s size, load func(size) (*core.Core, batc
 		}
 		reportTime(b, spent)
 	})
+}
+
+// BenchmarkReclaiming is how long it takes when many that are small take back at
+// once what others have borrowed, beside as many who are within their own.
+func BenchmarkReclaiming(b *testing.B) {
+	defer options.CollectRarely()() // as the controller has it
+	const nodes, asks = 1000, 200
+	quota := func(nominal int) batch.Quotas {
+		return batch.Quotas{"": {batch.ResourceGPU: batch.Quota{Nominal: batch.Amount(nominal)}}}
+	}
+	c := full(nodes, func(q *batch.Queue) {
+		q.Tier, q.Cohort, q.Preemption.ReclaimWithinCohort, q.Quotas = 0, "all", batch.WhomAny, quota(2*nodes)
+	})
+	own := *c.Snapshot().Queues["low"]
+	own.Name, own.Quotas = "own", quota(8*nodes)
+	c.Step(batch.QueueObserved{Queue: own})
+	c.Step(batch.CohortObserved{Cohort: batch.Cohort{Name: "all"}})
+	for i, s := range c.Snapshot().Started {
+		if i%2 == 0 {
+			w, allocation := *s.Workload, *s.Workload.Allocation
+			allocation.Queue, w.Allocation = "own", &allocation
+			c.Step(batch.WorkloadObserved{Workload: w})
+		}
+	}
+	c.Step(batch.PlanIssued{Plan: c.Plan(zero)})
+	for i := range asks {
+		askAs(c, fmt.Sprintf("ask-%d", i), 1, 1+i%4)
+	}
+	for b.Loop() {
+		b.ReportMetric(float64(len(c.Plan(zero.Add(20*time.Minute)).Evict)), "victims")
+	}
 }

@@ -67,6 +67,7 @@ func (h *hunt) weigh(index int, c *contender, option int, s *scene) *deal {
 	if len(of.victims) == 0 || known.has(c, option) {
 		return nil
 	}
+	of.catchUp(index)
 	d, found := h.find(c, option, of)
 	switch found {
 	case noRoom:
@@ -310,9 +311,7 @@ func (h *hunt) commit(c *contender, d *deal) {
 	h.made = append(h.made, made{id: c.workload().ID, byQuota: d.byQuota})
 	h.settled[c.claim] = true
 	h.gone, h.kept = append(h.gone, victims...), append(h.kept, place)
-	for _, s := range h.scenes { //order:any each by itself
-		s.giveUp(victims, place)
-	}
+	h.done = append(h.done, done{victims: victims, place: place})
 	for _, v := range victims {
 		i, _ := slices.BinarySearchFunc(h.victims, v, func(a, b *victim) int { return cmp.Compare(a.rank, b.rank) })
 		h.victims = slices.Delete(h.victims, i, i+1)

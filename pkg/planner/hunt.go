@@ -36,11 +36,18 @@ type hunt struct {
 	named   map[batch.WorkloadID]*batch.Nomination
 	made    []made
 	beside  map[*contender]bool                  // those that start, ranked before the first of them: it has its place beside them
+	done    []done                               // the deals that were made
 	gone    []*victim                            // those that were found
 	kept    []stay                               // for whom they go
 	stayOut map[batch.WorkloadID]*batch.Workload // those of them that do not run yet: for whom
 	settled map[*claim]bool                      // got a place, or need none that others give up
 	places  map[*claim]stay                      // where those are then
+}
+
+// done is a deal that was made, for those scenes that have not heard of it.
+type done struct {
+	victims []*victim
+	place   stay
 }
 
 // spared is a run that is safe until a time.

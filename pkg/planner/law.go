@@ -15,11 +15,10 @@ type law struct {
 	reclaim, borrow map[batch.QueueName]bool
 }
 
-// basis is what the laws of a scene rest on, as long as its victims and what is taken
-// of quotas are the same.
+// basis is what the laws of a scene rest on, as long as what is taken of quotas is the
+// same: until one more deal is made.
 type basis struct {
 	reckoned int // hunt.reckoned, when it was made
-	victims  int // of the scene, then
 	after    *quota.Usage
 	others   []batch.QueueName // whose work the victims are, but for the scene's own
 	// lawless are requests that quotas give no right at all.
@@ -56,13 +55,14 @@ func (h *hunt) lawFor(c *contender, option int, s *scene) law {
 // rests is what the laws of a scene rest on now.
 func (s *scene) rests() *basis {
 	h, b := s.hunt, &s.basis
-	if b.after != nil && b.reckoned == h.reckoned && b.victims == len(s.victims) {
+	if b.after != nil && b.reckoned == h.reckoned {
 		return b
 	}
-	*b = basis{reckoned: h.reckoned, victims: len(s.victims), after: h.most.Clone(), lawless: map[ask]bool{}}
+	*b = basis{reckoned: h.reckoned, after: h.most.Clone(), lawless: map[ask]bool{}}
 	for _, v := range slices.Concat(s.expiring, s.victims) {
 		h.holdsOf(v)
 		switch {
+		case v.gone:
 		case v.queue == s.queue:
 			removePaid(b.after, v)
 		case !slices.Contains(b.others, v.queue.Name):

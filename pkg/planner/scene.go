@@ -3,6 +3,7 @@ package planner
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -34,8 +35,9 @@ type scene struct {
 	basis    basis               // of its laws
 	broken   *timeline.Nodes     // nodes that nobody could have whole, even if all victims went
 
+	heard  int               // of the deals that were made
 	barren barren            // with all victims
-	narrow map[string]barren // with some of them
+	narrow map[string]*scene // with some of them
 }
 
 // sceneKey tells apart who may take whom.
@@ -80,6 +82,7 @@ func (h *hunt) sceneOfHigher(c *contender) *scene {
 // sceneFor is the scene of a contender, and of those like it.
 func (h *hunt) sceneFor(key sceneKey, c *contender) *scene {
 	if s, known := h.scenes[key]; known {
+		s.hear()
 		return s
 	}
 	s := h.newScene(c, func(r right) bool { return r.higher || !key.higher && r.any() })
@@ -89,7 +92,7 @@ func (h *hunt) sceneFor(key sceneKey, c *contender) *scene {
 
 // newScene is the scene of a contender with those over whom it has some rights.
 func (h *hunt) newScene(c *contender, takes func(right) bool) *scene {
-	s := &scene{hunt: h, queue: c.queue, barren: barren{}, narrow: map[string]barren{}, beside: map[*contender]bool{}}
+	s := &scene{hunt: h, queue: c.queue, barren: barren{}, narrow: map[string]*scene{}, beside: map[*contender]bool{}}
 	for _, v := range h.victims {
 		if r := h.p.rightOf(c, v); takes(r) {
 			s.victims = append(s.victims, v)
@@ -120,6 +123,8 @@ func (s *scene) build() {
 		return
 	}
 	h, p := s.hunt, s.hunt.p
+	s.heard = len(h.done)
+	s.victims = slices.DeleteFunc(s.victims, func(v *victim) bool { return v.gone })
 	slices.SortFunc(s.victims, byStanding)
 	s.board = p.ground.clone()
 	for node := range p.Nodes {
@@ -258,7 +263,7 @@ func (s *scene) demand(c *contender, option int) demand {
 // hasNothing says whether it is known that nothing does for a record that has not been
 // looked at.
 func (s *scene) hasNothing(is *class) bool {
-	if len(s.victims) == 0 || s.barren.coverClass(is) {
+	if s.hear(); len(s.victims) == 0 || s.barren.coverClass(is) {
 		return true
 	}
 	return s.lawlessClass(is) && (s.ofHigher == nil || s.ofHigher.hasNothing(is))
@@ -296,7 +301,7 @@ func (b *board) has(d demand, from timeline.Time) bool {
 // that would be gone before its planned start, and what is known of these.
 func (s *scene) open(c *contender, law law) (of *scene, known barren) {
 	h := s.hunt
-	planned, late := c.planned(), timeline.Long(0)
+	planned, grace := c.planned(), timeline.Long(0)
 	if !s.byQuota && h.p.from+timeline.Time(s.grace) < planned {
 		return s, s.barren
 	}
@@ -306,7 +311,7 @@ func (s *scene) open(c *contender, law law) (of *scene, known barren) {
 				continue
 			}
 			some = append(some, v)
-			late = max(late, v.late())
+			grace = max(grace, v.grace)
 		}
 		return some
 	}
@@ -314,11 +319,15 @@ func (s *scene) open(c *contender, law law) (of *scene, known barren) {
 	if len(some) == len(s.victims) && len(expiring) == len(s.expiring) {
 		return s, s.barren
 	}
-	key := fmt.Sprintf("%d %s", late, law.text())
-	if s.narrow[key] == nil {
-		s.narrow[key] = barren{}
+	key := fmt.Sprintf("%d %s", grace, law.text())
+	n := s.narrow[key]
+	if n == nil {
+		n = s.among(some, expiring)
+		n.barren, n.beside, n.upto = barren{}, maps.Clone(s.beside), s.upto
+		s.narrow[key] = n
 	}
-	return s.among(some, expiring), s.narrow[key]
+	n.hear()
+	return n, n.barren
 }
 
 // with is the scene with some of its victims alone.
@@ -329,7 +338,7 @@ func (s *scene) among(some, expiring []*victim) *scene {
 	if len(some) == len(s.victims) && len(expiring) == len(s.expiring) {
 		return s
 	}
-	n := &scene{hunt: s.hunt, queue: s.queue, victims: some, expiring: expiring, broken: s.broken, byQuota: s.byQuota}
+	n := &scene{hunt: s.hunt, heard: len(s.hunt.done), queue: s.queue, victims: some, expiring: expiring, broken: s.broken, byQuota: s.byQuota}
 	for _, v := range slices.Concat(some, expiring) {
 		n.grace, n.late = max(n.grace, v.grace), max(n.late, v.late())
 	}
@@ -351,14 +360,21 @@ func (s *scene) among(some, expiring []*victim) *scene {
 	return n
 }
 
-// giveUp takes note of victims that go, and of the place that is kept for whom
-// they go.
-func (s *scene) giveUp(victims []*victim, place stay) {
+// hear takes note of the deals that were made. Who has no board yet will when it is
+// made: most scenes are asked once.
+func (s *scene) hear() {
 	if s.board == nil {
-		s.victims = slices.DeleteFunc(s.victims, func(v *victim) bool { return v.gone })
 		return
 	}
-	for _, v := range victims {
+	for ; s.heard < len(s.hunt.done); s.heard++ {
+		s.giveUp(s.hunt.done[s.heard])
+	}
+}
+
+// giveUp takes note of victims that go, and of the place that is kept for whom
+// they go.
+func (s *scene) giveUp(d done) {
+	for _, v := range d.victims {
 		for _, held := range v.holds {
 			s.broken.Add(held.node)
 		}
@@ -376,6 +392,5 @@ func (s *scene) giveUp(victims []*victim, place stay) {
 			}
 		}
 	}
-	s.narrow = map[string]barren{}
-	s.keep(place)
+	s.keep(d.place)
 }
