@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -99,4 +100,37 @@ func TestCancelledArrayEnds(t *testing.T) {
 	if ran != 1 {
 		t.Errorf("%d members ran, want the one that ran before", ran)
 	}
+}
+
+// TestAnArrayKeepsTheSlotOfWhoWaitsToRunAgain: while a member that was taken back waits
+// to run again the array stays at its throttle, and no other index is made for it.
+func TestAnArrayKeepsTheSlotOfWhoWaitsToRunAgain(t *testing.T) {
+	t.Parallel()
+	team := preemptible(t, 0, nodes(1, 8))
+	sweep := team.submit(job("sweep", throttled(2, 1), gpus(8), walltime("1h")))
+	sweep.bound(1, patience)
+	high := team.submit(job("high", gpus(8), walltime("10m"), through(urgent)))
+	high.mustRun()
+	sweep.mustHaveMade(0, 0)
+	high.finish()
+	sweep.bound(2, patience)
+	sweep.mustHaveMade(0, 0)
+	sweep.finish()
+	sweep.bound(3, patience)
+	sweep.mustHaveMade(0, 0, 1)
+}
+
+// mustHaveMade waits until pods of these indexes have been made, one after the other, and
+// no more.
+func (w *work) mustHaveMade(indexes ...int) {
+	w.t.Helper()
+	eventually(w.t, soon, fmt.Sprintf("pods of %s are made with the indexes %v", w.what(), indexes), func() (string, bool) {
+		all := w.pods()
+		slices.SortFunc(all, func(a, b podLife) int { return a.Created.Compare(b.Created) })
+		var made []int
+		for _, pod := range all {
+			made = append(made, pod.Index)
+		}
+		return fmt.Sprint(made), slices.Equal(made, indexes)
+	})
 }
