@@ -65,3 +65,23 @@ func TestAPlannedStartThatStaysIsTheSameOne(t *testing.T) {
 		t.Errorf("held %+v before, and %+v now", held, holds)
 	}
 }
+
+// TestWhoIsSeenARunFurtherOnIsToldAnew: another controller has let it run and wait again
+// meanwhile, and nothing of what this one has told it stands there any more, though its
+// planned start is where it was.
+func TestWhoIsSeenARunFurtherOnIsToldAnew(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.nodes(1, 8)
+	w.submit(job{name: "runs", gpu: 8, walltime: 60}, job{name: "waits", gpu: 8, walltime: 10})
+	w.until(0)
+	w.until(1)
+	w.forgetful()
+	delete(w.waits, "waits")
+	seen := w.workload(w.jobs["waits"])
+	seen.Restarts = 1
+	w.step(batch.WorkloadObserved{Workload: seen})
+	w.until(2)
+	w.want("waits~60")
+	w.reason("waits", batch.ReasonResources)
+}
