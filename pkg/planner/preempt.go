@@ -3,6 +3,7 @@ package planner
 import (
 	"cmp"
 	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -37,7 +38,7 @@ const retriesMax = 3
 //
 // Whoever would be taken at once from a place that was made for it takes none.
 func (p *pass) preempt() *pass {
-	if len(p.order) == 0 || !p.anyGivesWay() {
+	if !p.anyMayTake() {
 		return nil
 	}
 	for _, of := range []prey{preyNamed, preyRuns, preyStarts, preyAll} {
@@ -257,12 +258,31 @@ type lift struct {
 	made []made
 }
 
-// anyGivesWay says whether the work of any queue lets go of its place.
-func (p *pass) anyGivesWay() bool {
-	for _, q := range p.Queues { //order:any a disjunction
+// anyMayTake says whether any of those that wait are of a queue whose work may take
+// the place of others. Mostly none are, and what runs need not be looked at.
+func (p *pass) anyMayTake() bool {
+	lowest, some := int32(math.MaxInt32), false
+	for _, q := range p.Queues { //order:any the least
 		if q.Preemption.LetsGo() {
+			lowest, some = min(lowest, q.Tier), true
+		}
+	}
+	if !some {
+		return false
+	}
+	var last *batch.Queue
+	for i, c := range p.order {
+		var q *batch.Queue
+		if i < len(p.classes) {
+			q = p.classes[i].queue // of which there is no need to look at the record
+		}
+		if q == nil {
+			q = c.queue
+		}
+		if q != last && (q.Preemption.TakesMore() || q.Tier > lowest && !p.Policy.NoTierPreemption) {
 			return true
 		}
+		last = q
 	}
 	return false
 }
