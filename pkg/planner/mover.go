@@ -84,18 +84,21 @@ func (v *verdicts) pushed(c *contender, at place) string {
 			return by
 		}
 		// It starts no later itself, as it took the place of this one.
-		if other.at != nil && v.lostBefore(other) != "" && v.meets(c, other) {
-			return v.lostBefore(other)
+		if other.at != nil && v.displaced(other) != "" && v.meets(c, other) {
+			return v.displaced(other)
 		}
 	}
 	return ""
 }
 
-// lostBefore is lostNode of one that may be asked about for each behind it.
-func (v *verdicts) lostBefore(c *contender) string {
+// displaced says what has become of the nodes of one that may be asked about for each
+// behind it: one is lost, or something is over its time there; empty: neither.
+func (v *verdicts) displaced(c *contender) string {
 	by, known := v.lost[c]
 	if !known {
-		by = v.lostNode(c, c.waiting.Held)
+		if by = v.lostNode(c, c.waiting.Held); by == "" {
+			by = v.overrunOn(c.waiting.Held)
+		}
 		v.lost[c] = by
 	}
 	return by
@@ -152,13 +155,13 @@ func (o option) has(node int32) bool {
 // overrun finds what should have ended on the nodes that were promised; after a
 // restart these are unknown, and any that would do counts.
 func (v *verdicts) overrun(c *contender) string {
-	for i, view := range v.p.Nodes {
-		if !v.promised(c, view.Node.Name, int32(i)) {
-			continue
-		}
-		for k := range view.Charges {
-			if charge := &view.Charges[k]; charge.Overdue(v.p.now) && !v.p.leaving[charge.By] {
-				return overrunOf(charge)
+	if by := v.overrunOn(c.waiting.Held); by != "" {
+		return by
+	}
+	if c.waiting.Held == nil {
+		for i := range v.p.Nodes {
+			if by := v.overrunAt(i); by != "" && slices.ContainsFunc(c.options, func(o option) bool { return o.has(int32(i)) }) {
+				return by
 			}
 		}
 	}
@@ -168,19 +171,39 @@ func (v *verdicts) overrun(c *contender) string {
 	return ""
 }
 
+// overrunOn finds what should have ended on the nodes of a placement; empty: nothing.
+func (v *verdicts) overrunOn(held *batch.Allocation) string {
+	if held == nil {
+		return ""
+	}
+	for _, placement := range held.PodSets {
+		for _, host := range placement.Hosts {
+			if i, known := v.p.fleet.index[host]; known {
+				if by := v.overrunAt(i); by != "" {
+					return by
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// overrunAt finds what should have ended on a node; empty: nothing.
+func (v *verdicts) overrunAt(node int) string {
+	charges := v.p.Nodes[node].Charges
+	for i := range charges {
+		if charge := &charges[i]; charge.Overdue(v.p.now) && !v.p.leaving[charge.By] {
+			return overrunOf(charge)
+		}
+	}
+	return ""
+}
+
 func overrunOf(charge *batch.Charge) string {
 	if charge.Until.Equal(batch.AnyMoment()) {
 		return "pods of " + charge.Name + " that are not gone yet"
 	}
 	return "overrun of " + charge.Name
-}
-
-func (v *verdicts) promised(c *contender, name batch.NodeName, index int32) bool {
-	held := c.waiting.Held
-	if held == nil {
-		return slices.ContainsFunc(c.options, func(o option) bool { return o.has(index) })
-	}
-	return slices.ContainsFunc(held.PodSets, func(p batch.Placement) bool { return slices.Contains(p.Hosts, name) })
 }
 
 // meets says whether a higher-ranked one holds a node that the contender could

@@ -394,6 +394,7 @@ func (v *verdicts) preempting(c *contender, at place) batch.Verdict {
 		if node, till := p.silent(c.nomination); till > 0 {
 			verdict.MovedBy = "node " + string(node) + " is not ready"
 		}
+		v.moved[c] = verdict.MovedBy // whom it pushes back is told the same
 	}
 	return verdict
 }
