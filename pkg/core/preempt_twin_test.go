@@ -127,12 +127,30 @@ func (d *dumb) gone(out int) int {
 	return at
 }
 
+// usable is the first second at which there is room when a set is told to go now: who
+// need not be told may be in the way until he has ended.
+func (d *dumb) usable(out int) int {
+	free := d.free
+	defer func() { d.free = free }()
+	d.free = 0
+	first, last := d.gone(out), d.now
+	for _, t := range d.tenants {
+		last = max(last, t.end)
+	}
+	for at := first; at <= last; at++ {
+		if d.fits(out | d.over(at)) {
+			return at
+		}
+	}
+	return first
+}
+
 // atBest says whether a set is one that costs so much and of which nobody could
 // stay, less those that have ended by themselves when all of it would be gone.
 func (d *dumb) atBest(out int, cost [4]int64) bool {
 	for more := range 1 << len(d.tenants) {
 		whole := out | more
-		if more&out == 0 && more&^d.over(d.gone(whole)) == 0 && d.fits(whole) && d.allNeeded(whole) && d.cost(whole) == cost {
+		if more&out == 0 && d.fits(whole) && more&^d.over(d.usable(whole)) == 0 && d.allNeeded(whole) && d.cost(whole) == cost {
 			return true
 		}
 	}
