@@ -3,6 +3,7 @@ package e2e
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/berth-dev/berth/apis/berth/v1alpha1"
@@ -263,6 +265,20 @@ func TestMembersOfACohortLendEachOther(t *testing.T) {
 	queue := &v1alpha1.ClusterQueue{ObjectMeta: metav1.ObjectMeta{Name: right}}
 	team.mustSay(queue, func() []metav1.Condition { return queue.Status.Conditions }, metav1.ConditionTrue,
 		"nominal quotas of flavor "+team.name+" add up to 10 nvidia.com/gpu and its nodes have 8")
+}
+
+// TestAQuotaTooLargeToCount is refused by the API server, which would show another to
+// every client, and names what would do.
+func TestAQuotaTooLargeToCount(t *testing.T) {
+	t.Parallel()
+	team := newTeam(t, nodes(1, 8), quotas(quotaOf(gpu, "8")))
+	queue := &v1alpha1.ClusterQueue{ObjectMeta: metav1.ObjectMeta{Name: team.name}}
+	patch := `[{"op": "replace", "path": "/spec/flavors/0/resources/0/nominalQuota", "value": "922337203685477580Gi"}]`
+	err := team.client.Patch(t.Context(), queue, client.RawPatch(types.JSONPatchType, []byte(patch)))
+	want := "nominalQuota of " + gpu + " in flavor " + team.name + " is 922337203685477580Gi: " + gpu + " is counted up to 9223372036854775807; write that, or less"
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v, want %s", err, want)
+	}
 }
 
 // TestB82ACircleOfCohorts: an edit that puts a cohort above itself stops the
