@@ -187,7 +187,35 @@ func (h *hunt) findAmong(c *contender, option int, s *scene) (*deal, finding) {
 	if start > p.from && h.prey != preyNamed && !slices.ContainsFunc(victims, func(v *victim) bool { return v.start == nil }) {
 		return nil, noUse // who stays out makes room now, and not later
 	}
+	if start > p.from && h.crowds(search.board, found) {
+		return nil, noUse
+	}
 	return found, someDo
+}
+
+// crowds says whether a place would not do if it were begun in early, beside victims
+// that still hold theirs: who has a place kept starts as soon as there is room, and
+// there may be, until somebody comes who is planned within their grace. It uses the
+// board up.
+func (h *hunt) crowds(b *board, d *deal) bool {
+	p := h.p
+	early, ok := p.line.nodes.FirstFit(d.place.Place, timeline.Long(d.place.Till-d.place.From), p.from)
+	if !ok || early.From >= d.place.From {
+		return false
+	}
+	for _, v := range d.victims {
+		for _, held := range h.holdsOf(v) {
+			if till := min(held.till, p.from+timeline.Time(v.late())); till > p.from && d.place.on(held.node) {
+				b.nodes.Charge(held.node, held.takes, timeline.Span{From: p.from, Till: till})
+			}
+		}
+	}
+	return !b.nodes.Fits(d.place.during(timeline.Span{From: early.From, Till: d.place.From}).Place)
+}
+
+// on says whether a stay takes anything of a node.
+func (s stay) on(node int) bool {
+	return slices.ContainsFunc(s.Seats, func(seat timeline.Seat) bool { return seat.Node == node })
 }
 
 // late is when a place is expected to be free at the latest that victims make at a
