@@ -46,8 +46,10 @@ func TestQuotaGuard(t *testing.T) {
 		{"Cohort", `{name: memory, nominalQuota: 9007199254740992Ki}`, "is 9007199254740992Ki: memory is counted up to 9223372036854775807"},
 		{"Cohort", `{name: cpu, nominalQuota: "9223372036854775807"}`, "nominalQuota of cpu in flavor a is 9223372036854775807: cpu is counted up to 9223372036854775; write that, or less"},
 		{"Cohort", `{name: cpu, nominalQuota: 9223372036854776}`, "nominalQuota of cpu in flavor a is 9223372036854776: cpu is counted up to 9223372036854775; write that, or less"},
-		{"ClusterQueue", `{name: memory, nominalQuota: "1", borrowingLimit: 10E}, {name: cpu, nominalQuota: "1", lendingLimit: 9999.9T}`,
-			"borrowingLimit of memory in flavor a is 10E: memory is counted up to 9223372036854775807; write that, or less, lendingLimit of cpu in flavor a is 9999.9T: cpu"},
+		{
+			"ClusterQueue", `{name: memory, nominalQuota: "1", borrowingLimit: 10E}, {name: cpu, nominalQuota: "1", lendingLimit: 9999.9T}`,
+			"borrowingLimit of memory in flavor a is 10E: memory is counted up to 9223372036854775807; write that, or less, lendingLimit of cpu in flavor a is 9999.9T: cpu",
+		},
 	} {
 		t.Run(test.quotas, func(t *testing.T) {
 			t.Parallel()

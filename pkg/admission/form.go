@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -40,11 +41,8 @@ func requestable(name string) bool {
 		return false
 	}
 	if !strings.Contains(name, "/") {
-		switch corev1.ResourceName(name) {
-		case corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceEphemeralStorage:
-			return true
-		}
-		return strings.HasPrefix(name, corev1.ResourceHugePagesPrefix)
+		own := []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceEphemeralStorage}
+		return slices.Contains(own, corev1.ResourceName(name)) || strings.HasPrefix(name, corev1.ResourceHugePagesPrefix)
 	}
 	if strings.Contains(name, corev1.ResourceDefaultNamespacePrefix) {
 		return true

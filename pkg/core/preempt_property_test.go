@@ -225,7 +225,7 @@ func TestWhatIsToldOfExemptionsStands(t *testing.T) {
 		for i, name := range []string{"main", "front", "side"} {
 			exempt := time.Duration(rapid.SampledFrom([]int{0, 10, 30}).Draw(t, "minutes exempt")) * time.Minute
 			if exempt > 0 {
-				exempt += []time.Duration{7, 17, 29}[i] * time.Second
+				exempt += []time.Duration{7 * time.Second, 17 * time.Second, 29 * time.Second}[i]
 			}
 			w.editQueue(name, func(q *batch.Queue) { q.Cohort, q.Quotas, q.Preemption.Exempt = "", nil, exempt })
 		}

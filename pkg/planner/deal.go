@@ -147,50 +147,79 @@ func (h *hunt) find(c *contender, option int, s *scene) (*deal, finding) {
 
 // findAmong is find, with these victims as they are.
 func (h *hunt) findAmong(c *contender, option int, s *scene) (*deal, finding) {
-	p := h.p
-	d := s.demand(c, option)
-	if !s.has(d) {
+	b := bid{contender: c, option: option, scene: s, demand: s.demand(c, option)}
+	if !s.has(b.demand) {
 		return nil, noRoom
 	}
-	search, victims := h.cheapest(s, d)
-	if !h.lawful(c, option, s, victims) {
-		if s = s.with(h.within(c, option, s)); len(s.victims) == 0 || !s.has(d) {
-			return nil, noUse
-		}
-		if search, victims = h.cheapest(s, d); !h.lawful(c, option, s, victims) {
-			return nil, noUse
-		}
+	search, victims := h.cheapestLawful(&b)
+	if search == nil {
+		return nil, noUse
 	}
-	place, ok := search.board.at(d, p.from)
+	place, ok := search.board.at(b.demand, h.p.from)
 	if !ok {
 		return nil, noUse // gangs of several pod sets may by chance fit no more
 	}
 	if len(victims) == 0 {
 		return &deal{option: option, place: place}, someDo
 	}
-	start, ok := s.emptyAt(search.board, place, d.Long)
-	if !ok {
-		return nil, noUse
+	if d := h.dealFor(b, search, place, victims); d != nil {
+		return d, someDo
 	}
-	if some, sooner := p.needed(victims, start); len(some) < len(victims) && h.lawful(c, option, s, some) {
+	return nil, noUse
+}
+
+// bid is what somebody looks for, among which victims.
+type bid struct {
+	contender *contender
+	option    int
+	scene     *scene
+	demand    demand
+}
+
+// cheapestLawful finds the cheapest set of victims that may go together: if that of
+// all may not, that of those whose queues can lose them all. No search: there is none.
+func (h *hunt) cheapestLawful(b *bid) (*search, []*victim) {
+	search, victims := h.cheapest(b.scene, b.demand)
+	if h.lawful(b.contender, b.option, b.scene, victims) {
+		return search, victims
+	}
+	b.scene = b.scene.with(h.within(b.contender, b.option, b.scene))
+	if len(b.scene.victims) == 0 || !b.scene.has(b.demand) {
+		return nil, nil
+	}
+	if search, victims = h.cheapest(b.scene, b.demand); !h.lawful(b.contender, b.option, b.scene, victims) {
+		return nil, nil
+	}
+	return search, victims
+}
+
+// dealFor is the deal that a set of victims makes, less those that need not go; nil:
+// it is of no use.
+func (h *hunt) dealFor(b bid, search *search, place stay, victims []*victim) *deal {
+	p, c := h.p, b.contender
+	start, ok := b.scene.emptyAt(search.board, place, b.demand.Long)
+	if !ok {
+		return nil
+	}
+	if some, sooner := p.needed(victims, start); len(some) < len(victims) && h.lawful(c, b.option, b.scene, some) {
 		victims, start = some, sooner
 		search.keepTo(victims)
 	} else {
 		start = p.allGone(victims, start)
 	}
 	span := c.ending(timeline.SpanOf(start, c.long))
-	found := &deal{option: option, place: place.during(span), victims: victims, bill: search.bill()}
-	found.causes, found.byQuota = h.causesOf(c, place.bill, s, victims)
 	if len(victims) == 0 || !c.gainsBy(span) || p.late(victims, start) >= c.key.last {
-		return nil, noUse
+		return nil
 	}
 	if start > p.from && h.prey != preyNamed && !slices.ContainsFunc(victims, func(v *victim) bool { return v.start == nil }) {
-		return nil, noUse // who stays out makes room now, and not later
+		return nil // who stays out makes room now, and not later
 	}
-	if start > p.from && h.crowds(search.board, found) {
-		return nil, noUse
+	d := &deal{option: b.option, place: place.during(span), victims: victims, bill: search.bill()}
+	if start > p.from && h.crowds(search.board, d) {
+		return nil
 	}
-	return found, someDo
+	d.causes, d.byQuota = h.causesOf(c, place.bill, b.scene, victims)
+	return d
 }
 
 // crowds says whether a place would not do if it were begun in early, beside victims
@@ -204,7 +233,8 @@ func (h *hunt) crowds(b *board, d *deal) bool {
 		return false
 	}
 	for _, v := range d.victims {
-		for _, held := range h.holdsOf(v) {
+		h.lookUp(v)
+		for _, held := range v.holds {
 			if till := min(held.till, p.from+timeline.Time(v.late())); till > p.from && d.place.on(held.node) {
 				b.nodes.Charge(held.node, held.takes, timeline.Span{From: p.from, Till: till})
 			}

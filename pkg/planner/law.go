@@ -60,7 +60,7 @@ func (s *scene) rests() *basis {
 	}
 	*b = basis{reckoned: h.reckoned, after: h.most.Clone(), lawless: map[ask]bool{}}
 	for _, v := range slices.Concat(s.expiring, s.victims) {
-		h.holdsOf(v)
+		h.lookUp(v)
 		switch {
 		case v.gone:
 		case v.queue == s.queue:

@@ -140,7 +140,7 @@ func (s *scene) build() {
 	}
 	s.findBroken()
 	for _, v := range slices.Concat(h.gone, s.expiring, s.victims) {
-		if h.holdsOf(v); v.start == nil { // else it is not on the board yet
+		if h.lookUp(v); v.start == nil { // else it is not on the board yet
 			s.board.move(v, p.from, true)
 		}
 	}

@@ -199,20 +199,24 @@ func (s *search) cheapest() []*victim {
 		try(func() { s.exact(least) })
 	}
 	s.reset(best)
-	var chosen []*victim
+	return s.chosen()
+}
+
+// chosen are the victims that are out, and just they are gone from the board.
+func (s *search) chosen() (some []*victim) {
 	for i, v := range s.victims {
 		if s.out[i] {
-			chosen = append(chosen, v)
+			some = append(some, v)
 		}
 	}
 	if s.set != nil {
 		s.board = s.scene.layer(0).clone()
-		for _, v := range chosen {
+		for _, v := range some {
 			s.board.move(v, s.p.from, true)
 		}
 	}
-	slices.SortFunc(chosen, compareIDs)
-	return chosen
+	slices.SortFunc(some, compareIDs)
+	return some
 }
 
 // spareDearest takes all out and puts back whom it can, the last of an order

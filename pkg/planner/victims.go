@@ -193,11 +193,11 @@ func savedAt(w *batch.Workload, now time.Time) time.Time {
 	return start
 }
 
-// holdsOf looks up what a victim takes of which nodes.
-func (h *hunt) holdsOf(v *victim) []holding {
+// lookUp finds what a victim takes of which nodes, and what it pays, once.
+func (h *hunt) lookUp(v *victim) {
 	p := h.p
 	if v.holds != nil {
-		return v.holds
+		return
 	}
 	v.holds = []holding{}
 	seen := map[int]bool{}
@@ -218,7 +218,6 @@ func (h *hunt) holdsOf(v *victim) []holding {
 	}
 	slices.SortStableFunc(v.holds, func(a, b holding) int { return cmp.Compare(a.node, b.node) })
 	v.pays = h.paid[v.Workload.ID]
-	return v.holds
 }
 
 // cheaper orders victims of any standing: the cheapest first, then those on

@@ -37,6 +37,11 @@ func (l *loader) trace(spec *v1alpha1.ScenarioSpec) {
 		l.name(join(path+".queues", from), t.Queues[from])
 	}
 	l.oneOf(path+".unit", t.Unit, []string{"ms", "s", "m", "h"})
+	l.ofFormat(path, t)
+}
+
+// ofFormat checks that a trace says what its format needs, and nothing of another's.
+func (l *loader) ofFormat(path string, t *v1alpha1.Trace) {
 	if t.Format == "csv" && t.Columns == nil {
 		l.wrong(path+".columns", "is missing: a csv file needs at least {submit: NAME, runtime: NAME}")
 	}

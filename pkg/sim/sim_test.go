@@ -235,8 +235,10 @@ func TestAnEditThatChangesNothingIsTold(t *testing.T) {
 		event scenario.Event
 		want  string // empty: it changes something
 	}{
-		{"a walltime above the queue's", scenario.Event{Set: &scenario.Edit{Job: "default/a", Walltime: &longer}},
-			"default/a: its walltime was edited, and it runs until 2026-01-05T02:00:00Z at the latest all the same: its walltime of 5h is above the 4h that ClusterQueue default allows"},
+		{
+			"a walltime above the queue's", scenario.Event{Set: &scenario.Edit{Job: "default/a", Walltime: &longer}},
+			"default/a: its walltime was edited, and it runs until 2026-01-05T02:00:00Z at the latest all the same: its walltime of 5h is above the 4h that ClusterQueue default allows",
+		},
 		{"a hold while it runs", scenario.Event{Hold: "default/a"}, "default/a: it can't be held while it runs: it was planned, and started, as it stands; cancel it to end it sooner"},
 		{"the walltime of an array", scenario.Event{Set: &scenario.Edit{Job: "default/s-0", Walltime: &longer}}, "default/s-0: its walltime can't be edited: it is of an array, which runs from its release on; submit another"},
 		{"a hold while it waits", scenario.Event{Hold: "default/w"}, ""},
