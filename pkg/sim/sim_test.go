@@ -236,7 +236,8 @@ func TestAnEditThatChangesNothingIsTold(t *testing.T) {
 		want  string // empty: it changes something
 	}{
 		{
-			"a walltime above the queue's", scenario.Event{Set: &scenario.Edit{Job: "default/a", Walltime: &longer}},
+			"a walltime above the queue's",
+			scenario.Event{Set: &scenario.Edit{Job: "default/a", Walltime: &longer}},
 			"default/a: its walltime was edited, and it runs until 2026-01-05T02:00:00Z at the latest all the same: its walltime of 5h is above the 4h that ClusterQueue default allows",
 		},
 		{"a hold while it runs", scenario.Event{Hold: "default/a"}, "default/a: it can't be held while it runs: it was planned, and started, as it stands; cancel it to end it sooner"},
