@@ -215,9 +215,10 @@ func grantedTakes(w *world, plan batch.Plan) (all []take) {
 		starts[d.ID] = true
 	}
 	kept := map[batch.WorkloadID]*batch.Nomination{}
-	planned := map[batch.WorkloadID]time.Time{}
+	planned, waits := map[batch.WorkloadID]time.Time{}, map[batch.WorkloadID]*batch.Workload{}
 	for _, is := range snapshot.Waiting {
 		kept[is.Workload.ID], planned[is.Workload.ID] = is.Workload.Nomination, is.Workload.Promise
+		waits[is.Workload.ID] = is.Workload
 	}
 	for _, d := range plan.Nominate {
 		kept[d.ID] = d.Nomination
@@ -233,6 +234,12 @@ func grantedTakes(w *world, plan batch.Plan) (all []take) {
 		till := a.Deadline
 		if !till.IsZero() {
 			till = planned[id].Add(a.Deadline.Sub(a.Start))
+		}
+		// Who has a last end, or took a shorter limit, and comes later than was thought has less time.
+		if w := waits[id]; w != nil && !w.EndBefore.IsZero() && (till.IsZero() || till.After(w.EndBefore)) {
+			till = w.EndBefore
+		} else if w != nil && a.Deadline.Sub(a.Start) < time.Duration(w.Walltime) && till.After(a.Deadline) {
+			till = a.Deadline
 		}
 		grant(id, &a, planned[id], till)
 	}

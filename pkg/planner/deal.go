@@ -177,20 +177,33 @@ type bid struct {
 }
 
 // cheapestLawful finds the cheapest set of victims that may go together: if that of
-// all may not, that of those whose queues can lose them all. No search: there is none.
+// all may not, that of those whose queues can lose them all, or of those over whom
+// quotas have no say. No search: there is none.
 func (h *hunt) cheapestLawful(b *bid) (*search, []*victim) {
-	search, victims := h.cheapest(b.scene, b.demand)
-	if h.lawful(b.contender, b.option, b.scene, victims) {
-		return search, victims
+	all := b.scene
+	for _, some := range []func() []*victim{
+		func() []*victim { return all.victims },
+		func() []*victim { return h.within(b.contender, b.option, all) },
+		func() []*victim { return h.higher(b.contender, all) },
+	} {
+		if b.scene = all.with(some()); len(b.scene.victims) == 0 || !b.scene.has(b.demand) {
+			continue
+		}
+		if search, victims := h.cheapest(b.scene, b.demand); h.lawful(b.contender, b.option, b.scene, victims) {
+			return search, victims
+		}
 	}
-	b.scene = b.scene.with(h.within(b.contender, b.option, b.scene))
-	if len(b.scene.victims) == 0 || !b.scene.has(b.demand) {
-		return nil, nil
+	return nil, nil
+}
+
+// higher are the victims of a scene over whom quotas have no say.
+func (h *hunt) higher(c *contender, s *scene) (some []*victim) {
+	for _, v := range s.victims {
+		if h.p.rightOf(c, v).higher {
+			some = append(some, v)
+		}
 	}
-	if search, victims = h.cheapest(b.scene, b.demand); !h.lawful(b.contender, b.option, b.scene, victims) {
-		return nil, nil
-	}
-	return search, victims
+	return some
 }
 
 // dealFor is the deal that a set of victims makes, less those that need not go; nil:

@@ -24,14 +24,21 @@
 //	elastic.go    the most pods of what starts
 //	preempt.go    places that others must give up; the plan is made again with them
 //	hunt.go       whose place may be taken, in order; deal.go: whose is, and for which
-//	scene.go      what is free when victims are gone; search.go: the cheapest of them
-//	market.go     nodes that victims make room on, the cheapest first; ascending.go: victims
-//	right.go      who may take whose place; victims.go: what that costs
+//	scene.go      what is free when victims are gone; layer.go: when some are
+//	search.go     the cheapest of them; barren.go: for whom none do
+//	market.go     nodes that victims make room on, the cheapest first; ascending.go: in order
+//	right.go      who may take whose place; law.go: what quotas say of that
+//	victims.go    what they cost
 //	needless.go   who is gone by then without being told to go
 //	nominate.go   the places that are kept while victims end; eviction.go: their end
 //	verdict.go    why the rest waits: shortage.go what is short, crowd.go who is before it,
 //	              exempt.go until when others are safe
 //	mover.go      what moved a planned start
+//	notice.go     ends that users and admins ask for, and notices
+//	loss.go       nodes that are lost; silent.go: that are not ready
+//	whole.go      who has whole nodes; quota.go: why a quota keeps somebody out
+//	outcome.go    what became of those whom others wait for
+//	board.go      what is free over time, on the nodes and of the quotas
 //	plan.go       the stages put together; changes only
 //
 // What the plan before found out, so that most need not be found again: carry.go is what is left of it, again.go the
