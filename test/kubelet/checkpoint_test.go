@@ -108,7 +108,7 @@ func cancel(t *team, d delivery) {
 // outlast lets a job come to its deadline, of which it hears before, unless
 // its end is all it hears.
 func outlast(t *team, d delivery) {
-	const promised, lead = 30 * time.Second, 10 * time.Second
+	const promised, lead = 45 * time.Second, 20 * time.Second // a slow kubelet takes ten to show an annotation
 	options := ",lead=" + lead.String()
 	if d.name == term {
 		options = ""
