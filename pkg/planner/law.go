@@ -15,9 +15,9 @@ type law struct {
 	reclaim, borrow map[batch.QueueName]bool
 }
 
-// basis is what the laws of a scene rest on, as long as what is taken of quotas is the
+// footing is what the laws of a scene rest on, as long as what is taken of quotas is the
 // same: until one more deal is made.
-type basis struct {
+type footing struct {
 	reckoned int // hunt.reckoned, when it was made
 	after    *quota.Usage
 	others   []batch.QueueName // whose work the victims are, but for the scene's own
@@ -53,12 +53,12 @@ func (h *hunt) lawFor(c *contender, option int, s *scene) law {
 }
 
 // rests is what the laws of a scene rest on now.
-func (s *scene) rests() *basis {
-	h, b := s.hunt, &s.basis
+func (s *scene) rests() *footing {
+	h, b := s.hunt, &s.footing
 	if b.after != nil && b.reckoned == h.reckoned {
 		return b
 	}
-	*b = basis{reckoned: h.reckoned, after: h.most.Clone(), lawless: map[ask]bool{}}
+	*b = footing{reckoned: h.reckoned, after: h.most.Clone(), lawless: map[ask]bool{}}
 	for _, v := range slices.Concat(s.expiring, s.victims) {
 		h.lookUp(v)
 		switch {

@@ -32,7 +32,7 @@ type scene struct {
 	byQuota  bool                // quotas say which of the victims may be taken
 	higher   bool                // and of some they do not
 	ofHigher *scene              // of these; nil: nobody has needed it
-	basis    basis               // of its laws
+	footing  footing             // of its laws
 	broken   *timeline.Nodes     // nodes that nobody could have whole, even if all victims went
 
 	heard  int               // of the deals that were made
