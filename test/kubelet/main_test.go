@@ -40,7 +40,7 @@ import (
 
 const (
 	// atOnce is how many tests run beside each other; they mostly wait.
-	atOnce = "6"
+	atOnce = "4"
 	// cgroupName is the control group of all that the nodes run.
 	cgroupName = "/berth-kubelet"
 	// evidenceDir is where pods write what happens to them.

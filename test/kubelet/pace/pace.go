@@ -7,20 +7,19 @@ package pace
 
 import (
 	"crypto/sha256"
-	"runtime"
 	"sync"
-	"syscall"
 	"time"
 )
 
 const (
-	// burst is how much processor time a sample takes: as a program that is woken
-	// and has little to do, but more than a turn that it is given at once.
-	burst = 10 * time.Millisecond
 	// every is when the next sample is taken; all of them cost a twentieth of one
 	// processor.
 	every = 200 * time.Millisecond
-	// block is what is hashed between two looks at the clock.
+	// work is how many blocks a sample hashes: some ten milliseconds by itself, as a
+	// program that is woken and has little to do, but more than a turn that it is
+	// given at once.
+	work = 1 << 10
+	// block is what is hashed at a time.
 	block = 1 << 14
 )
 
@@ -28,18 +27,15 @@ const (
 type Meter struct {
 	mu      sync.Mutex
 	samples []sample
+	best    time.Duration // the shortest sample: by itself
 }
 
-type sample struct {
-	begin, end time.Time
-	slowness   float64 // wall time by processor time
-}
+type sample struct{ begin, end time.Time }
 
 // Start measures from now on, for as long as the process lives.
 func Start() *Meter {
 	m := &Meter{}
 	go func() {
-		runtime.LockOSThread() // whose processor time it is
 		for {
 			m.add(measure())
 			time.Sleep(every)
@@ -49,49 +45,39 @@ func Start() *Meter {
 }
 
 // Slowness is how many times as long as by itself a thing took that was done
-// between two moments: 1 on a machine that has nothing else to do.
+// between two moments: 1 on a machine that has nothing else to do. By itself is the
+// quickest that was ever seen: what a thread was given of a processor is not asked,
+// since a virtual machine counts as given what its host has taken away.
 func (m *Meter) Slowness(from, till time.Time) float64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	var sum, n float64
+	var sum, n time.Duration
 	for i := len(m.samples) - 1; i >= 0 && m.samples[i].end.After(from); i-- {
-		if m.samples[i].begin.Before(till) {
-			sum += m.samples[i].slowness
+		if s := m.samples[i]; s.begin.Before(till) {
+			sum += s.end.Sub(s.begin)
 			n++
 		}
 	}
 	if n == 0 {
 		return 1
 	}
-	return max(1, sum/n)
+	return float64(sum) / float64(n*m.best)
 }
 
 func (m *Meter) add(s sample) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.samples = append(m.samples, s)
+	if took := s.end.Sub(s.begin); m.best == 0 || took < m.best {
+		m.best = took
+	}
 }
 
 func measure() sample {
 	var data [block]byte
-	begin, before := time.Now(), processorTime()
-	var used time.Duration
-	for used < burst {
+	begin := time.Now()
+	for range work {
 		sha256.Sum256(data[:])
-		used = processorTime() - before
 	}
-	end := time.Now()
-	return sample{begin: begin, end: end, slowness: float64(end.Sub(begin)) / float64(used)}
-}
-
-// ofThread asks getrusage for the thread alone.
-const ofThread = 1
-
-// processorTime is what this thread has had until now.
-func processorTime() time.Duration {
-	var usage syscall.Rusage
-	if err := syscall.Getrusage(ofThread, &usage); err != nil {
-		panic(err) // there is such a question, and the place for its answer
-	}
-	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+	return sample{begin, time.Now()}
 }
