@@ -12,11 +12,11 @@ import (
 // nobody looks is found out afterwards.
 //
 // It is a word for the format, one for what was asked, and one for each queue, as far
-// as that exists: "1 9ae16a3b2f90404f short=10 long=".
+// as that exists: "2 9ae16a3b2f90404f short=10 long=".
 type Basis string
 
 // basisFormat is the first word: with another one nothing is known.
-const basisFormat = "1"
+const basisFormat = "2"
 
 // Asked is what a person asked for, as far as that decides a place in the plan. Two
 // are compared by ==.
@@ -69,7 +69,8 @@ func (a Asked) digest() uint64 {
 		text = strconv.AppendInt(append(text, ' '), n, 10)
 	}
 	for _, s := range []string{string(a.door), string(a.exclusive), a.shape} {
-		text = strconv.AppendQuote(append(text, ' '), s)
+		text = strconv.AppendInt(append(text, ' '), int64(len(s)), 10) // so that none can be taken for part of another
+		text = append(append(text, ':'), s...)
 	}
 	h := fnv.New64a()
 	_, _ = h.Write(text) // never fails

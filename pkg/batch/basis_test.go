@@ -65,7 +65,7 @@ func TestBasisNamesWhatWasEdited(t *testing.T) {
 func TestBasisThatIsNotKnownBinds(t *testing.T) {
 	t.Parallel()
 	now := batch.AskedBy(&batch.Workload{}, "").Basis(nil, nil)
-	for _, was := range []batch.Basis{"", "2 12ab q=3", "nonsense"} {
+	for _, was := range []batch.Basis{"", "1 12ab q=3", "nonsense"} {
 		if what, edited := was.EditedTo(now, "q"); edited {
 			t.Errorf("%q: edited by %q", was, what)
 		}

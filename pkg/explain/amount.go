@@ -65,7 +65,7 @@ func howMany(a batch.Ask) string {
 
 func each(requests batch.Resources, resource batch.ResourceName) string {
 	if n := requests[batch.ResourceGPU]; n > 0 && (resource == "" || resource == batch.ResourceGPU) {
-		return fmt.Sprintf("%d %s", n, batch.ResourceGPU)
+		return strconv.FormatInt(int64(n), 10) + " " + string(batch.ResourceGPU)
 	}
 	if n := requests[resource]; n > 0 && resource != batch.ResourcePods {
 		return Amount(resource, n) + " " + string(resource)

@@ -2,6 +2,7 @@ package explain
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -40,8 +41,7 @@ func reason(v batch.Verdict) string {
 		return fmt.Sprintf("asks %s; %s%s would do but %s; it starts by itself once %s",
 			asked(f.Asked, f.Resource), count(f.NotReady+f.Tainted, "node"), where(f), unavailable(f), returned(f))
 	case batch.ReasonNotPlanned:
-		return fmt.Sprintf("asks %s; place %d in the order, and %s; it starts by itself %s",
-			asked(f.Asked, f.Resource), v.Position, planned(f), unplanned(f))
+		return notPlanned(v) // of most that wait, where very many do
 	case batch.ReasonQueueStopped, batch.ReasonQueueNotFound, batch.ReasonAccessDenied:
 		return shut(v.Reason, f)
 	case batch.ReasonHeld, batch.ReasonRequeued, batch.ReasonBeginTime, batch.ReasonDependency, batch.ReasonArrayLimit:
@@ -51,6 +51,12 @@ func reason(v batch.Verdict) string {
 		return never(v.Reason, f)
 	}
 	return string(v.Reason)
+}
+
+// notPlanned says where one is in the order whose start is not planned.
+func notPlanned(v batch.Verdict) string {
+	f := v.Facts
+	return "asks " + asked(f.Asked, f.Resource) + "; place " + strconv.Itoa(v.Position) + " in the order, and " + planned(f) + "; it starts by itself " + unplanned(f)
 }
 
 // planned says of how many the starts are planned.
@@ -71,7 +77,7 @@ func are(n batch.Amount, of, what string) string {
 	if n == 1 {
 		return of + " is " + what
 	}
-	return fmt.Sprintf(" %d%s are %s", n, of, what)
+	return " " + strconv.FormatInt(int64(n), 10) + of + " are " + what
 }
 
 // unplanned says when that starts whose start is not planned.
