@@ -214,6 +214,9 @@ func (d Dependency) named(text string) error {
 	if strings.Contains(d.Name, "?") {
 		return fmt.Errorf("%q: one of several (?) is not known; all that are written must have happened", text)
 	}
+	if first, more, several := strings.Cut(text, ","); several {
+		return fmt.Errorf("%q holds several dependencies; write each by itself: %q, %q", text, first, strings.TrimSpace(more))
+	}
 	if names := strings.Split(d.Name, ":"); len(names) > 1 {
 		each := string(d.Kind) + ":" + strings.Join(names, ", "+string(d.Kind)+":")
 		return fmt.Errorf("%q names %d jobs, and a dependency is on one; write one for each: %s", text, len(names), each)

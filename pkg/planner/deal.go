@@ -168,44 +168,6 @@ func (h *hunt) findAmong(c *contender, option int, s *scene) (*deal, finding) {
 	return nil, noUse
 }
 
-// bid is what somebody looks for, among which victims.
-type bid struct {
-	contender *contender
-	option    int
-	scene     *scene
-	demand    demand
-}
-
-// cheapestLawful finds the cheapest set of victims that may go together: if that of
-// all may not, that of those whose queues can lose them all, or of those over whom
-// quotas have no say. No search: there is none.
-func (h *hunt) cheapestLawful(b *bid) (*search, []*victim) {
-	all := b.scene
-	for _, some := range []func() []*victim{
-		func() []*victim { return all.victims },
-		func() []*victim { return h.within(b.contender, b.option, all) },
-		func() []*victim { return h.higher(b.contender, all) },
-	} {
-		if b.scene = all.with(some()); len(b.scene.victims) == 0 || !b.scene.has(b.demand) {
-			continue
-		}
-		if search, victims := h.cheapest(b.scene, b.demand); h.lawful(b.contender, b.option, b.scene, victims) {
-			return search, victims
-		}
-	}
-	return nil, nil
-}
-
-// higher are the victims of a scene over whom quotas have no say.
-func (h *hunt) higher(c *contender, s *scene) (some []*victim) {
-	for _, v := range s.victims {
-		if h.p.rightOf(c, v).higher {
-			some = append(some, v)
-		}
-	}
-	return some
-}
-
 // dealFor is the deal that a set of victims makes, less those that need not go; nil:
 // it is of no use.
 func (h *hunt) dealFor(b bid, search *search, place stay, victims []*victim) *deal {

@@ -33,6 +33,7 @@ type search struct {
 	span    timeline.Span
 	victims []*victim // of those to choose from, the ones who make room
 	many    int       // of those to choose from
+	first   []*victim // go beside those that are out
 	out     []bool
 	broken  *timeline.Nodes // nodes that nobody could have whole
 	number  int32           // among the searches of a hunt
@@ -318,4 +319,5 @@ func (s *search) keepTo(some []*victim) {
 	for i, v := range s.victims {
 		s.out[i] = s.out[i] && slices.Contains(some, v)
 	}
+	s.first = slices.DeleteFunc(slices.Clone(s.first), func(v *victim) bool { return !slices.Contains(some, v) })
 }

@@ -278,10 +278,7 @@ func (b *bill) compare(other *bill) int {
 func (s *search) bill() *bill {
 	b := &bill{}
 	nodes := map[int]bool{}
-	for i, v := range s.victims {
-		if !s.out[i] {
-			continue
-		}
+	add := func(v *victim) {
 		b.price += v.price
 		b.count++
 		if b.oldest.IsZero() || v.since.Before(b.oldest) {
@@ -294,6 +291,14 @@ func (s *search) bill() *bill {
 				b.further++
 			}
 		}
+	}
+	for i, v := range s.victims {
+		if s.out[i] {
+			add(v)
+		}
+	}
+	for _, v := range s.first {
+		add(v)
 	}
 	slices.Sort(b.names)
 	return b

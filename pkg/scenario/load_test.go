@@ -122,6 +122,7 @@ func TestWhatIsWrongIsSaidWithPlaceAndRemedy(t *testing.T) {
 		{"an array of which none may run", spec("  jobs: [{name: a, array: {count: 2, parallelism: 0}}]"), "spec.jobs[0].array.parallelism: is 0: at least 1 member runs at a time; leave it out to run all at once"},
 		{"a delay after a start", spec(`  jobs: [{name: a}, {name: b, after: ["after:a+5"]}]`), `spec.jobs[1].after[0]: "after:a+5": a delay after a start (+5) is not known; write after:NAME alone`},
 		{"Slurm's form for several jobs", spec(`  jobs: [{name: a}, {name: b}, {name: c, after: ["afterok:a:b"]}]`), `spec.jobs[2].after[0]: "afterok:a:b" names 2 jobs, and a dependency is on one; write one for each: afterok:a, afterok:b`},
+		{"several in one", spec(`  jobs: [{name: a}, {name: b}, {name: c, after: ["afterok:a, singleton"]}]`), `spec.jobs[2].after[0]: "afterok:a, singleton" holds several dependencies; write each by itself: "afterok:a", "singleton"`},
 		{"Slurm's form for one of several", spec(`  jobs: [{name: a}, {name: b, after: ["afterok:a?afterok:c"]}]`), `"afterok:a?afterok:c": one of several (?) is not known; all that are written must have happened`},
 		{"a job of another namespace", spec(`  jobs: [{name: a}, {name: b, after: ["afterok:other/a"]}]`), `"afterok:other/a" is not a dependency: "other/a" is not the name of a job of this namespace, or of an array; write afterok:NAME`},
 		{"a dependency on nothing", spec(`  jobs: [{name: b, after: ["afterany:"]}]`), `"" is not the name of a job`},
