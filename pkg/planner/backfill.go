@@ -115,13 +115,16 @@ func (p *pass) overlooked() func(*contender) bool {
 func (p *pass) startNow(c *contender) bool {
 	old := *c.claim
 	if old.at != nil {
-		p.giveBack(old.place)
+		p.full.release(old.place)
 	}
 	option, place, ok := p.full.firstOf(c, func(i int) (stay, bool) { return p.longest(c, i) })
+	switch {
+	case ok && old.at != nil:
+		p.noteGiven(old.place)
+	case !ok && old.at != nil:
+		p.full.hold(old.place)
+	}
 	if !ok {
-		if old.at != nil {
-			p.full.hold(old.place)
-		}
 		return false
 	}
 	c.settle(option, place)

@@ -234,7 +234,7 @@ func (p *pass) move(c *contender, s seating) bool {
 	}
 	old := *c.claim
 	if old.at != nil {
-		p.giveBack(old.place)
+		p.full.release(old.place)
 		option, place, ok = p.withoutOwn(c, found{option: option, place: place, ok: ok}, in, inWay)
 	}
 	if !ok {
@@ -245,6 +245,7 @@ func (p *pass) move(c *contender, s seating) bool {
 	c.settle(option, place)
 	p.full.hold(place)
 	if old.at != nil {
+		p.noteGiven(old.place)
 		p.lower(s.floors, old.place)
 	}
 	p.stick(c) // this was the earliest
@@ -281,7 +282,7 @@ func (p *pass) withoutOwn(c *contender, first found, in timeline.Span, inWay boo
 func (p *pass) shorten(c *contender, f floors) bool {
 	old := *c.claim
 	if old.at != nil {
-		p.giveBack(old.place)
+		p.full.release(old.place)
 	}
 	var best stay
 	option := -1
@@ -299,6 +300,7 @@ func (p *pass) shorten(c *contender, f floors) bool {
 	c.settle(option, best)
 	p.full.hold(best)
 	if old.at != nil {
+		p.noteGiven(old.place)
 		p.lower(f, old.place)
 	}
 	return true

@@ -22,7 +22,7 @@ func (p *pass) preferListed(planned []*contender) (moved bool) {
 // preferBefore is preferListed for one workload, by the record that has a place.
 func (p *pass) preferBefore(c *contender) bool {
 	old := *c.claim
-	p.giveBack(old.place)
+	p.full.release(old.place)
 	for _, r := range c.records[:slices.Index(c.records, c)] {
 		if !r.plannable() || r.within(old.place.Span).Till <= old.place.From {
 			continue
@@ -31,6 +31,7 @@ func (p *pass) preferBefore(c *contender) bool {
 		if ok {
 			r.settle(option, place)
 			p.full.hold(place)
+			p.noteGiven(old.place)
 			return true
 		}
 	}

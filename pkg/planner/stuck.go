@@ -52,6 +52,12 @@ func (p *pass) gainedNothing() bool { return len(p.gains) == 0 && len(p.freed) =
 // giveBack gives a place back, and notes who may gain by it.
 func (p *pass) giveBack(place stay) {
 	p.full.release(place)
+	p.noteGiven(place)
+}
+
+// noteGiven notes who may gain by a place that was given back, for good: one that is
+// held again when nothing better was found has helped nobody.
+func (p *pass) noteGiven(place stay) {
 	if !place.bill.Free() {
 		p.freed.add(p.tree.GainsOf(place.bill, payTime(place.Span)))
 	}
