@@ -47,6 +47,8 @@ type State struct {
 
 	dirtyRecords map[batch.WorkloadID]*record // charges to be worked out
 	charged      map[batch.WorkloadID]*record // those that are charged for anything
+	paying       map[batch.WorkloadID]bool    // those of whom usesList may not be true any more
+	usesList     []batch.Use                  // see uses; frozen
 	dirtyNodes   map[batch.NodeName]*node     // views to be made
 	nodesChanged bool                         // a node came or went
 	views        []*batch.NodeView
@@ -73,6 +75,7 @@ func New() *State {
 		dependent:    map[batch.WorkloadID]*record{},
 		dirtyRecords: map[batch.WorkloadID]*record{},
 		charged:      map[batch.WorkloadID]*record{},
+		paying:       map[batch.WorkloadID]bool{},
 		dirtyNodes:   map[batch.NodeName]*node{},
 		loose:        true,
 	}

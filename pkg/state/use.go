@@ -37,14 +37,31 @@ func (s *State) Quotas() (map[batch.QueueName]*batch.Queue, map[batch.CohortName
 
 // uses is what is taken of all quotas, by workload. What a workload takes of
 // its queue's quota is what it is charged for on the nodes: from its admission
-// until its pods are gone.
+// until its pods are gone. As long as that is the same, it is the same list.
 func (s *State) uses() []batch.Use {
-	var all []batch.Use
-	for _, r := range s.charged { //order:any sorted below
-		all = append(all, s.quotaUses(r)...)
+	if len(s.paying) == 0 {
+		return slices.Clip(s.usesList)
 	}
-	slices.SortFunc(all, compareUses)
-	return all
+	var fresh []batch.Use
+	for id := range s.paying { //order:any sorted below
+		if r := s.charged[id]; r != nil {
+			fresh = append(fresh, s.quotaUses(r)...)
+		}
+	}
+	slices.SortFunc(fresh, compareUses)
+	all := make([]batch.Use, 0, len(s.usesList)+len(fresh))
+	for _, u := range s.usesList {
+		if s.paying[u.By] {
+			continue
+		}
+		for len(fresh) > 0 && compareUses(fresh[0], u) < 0 {
+			all, fresh = append(all, fresh[0]), fresh[1:]
+		}
+		all = append(all, u)
+	}
+	s.usesList = append(all, fresh...)
+	clear(s.paying)
+	return slices.Clip(s.usesList)
 }
 
 func compareUses(a, b batch.Use) int {

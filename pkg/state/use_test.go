@@ -39,6 +39,10 @@ func TestUsesAreThoseOfAStateMadeAnew(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		s := state.New()
+		quotas := batch.QueueObserved{Queue: batch.Queue{Name: "main", Quotas: batch.Quotas{"f": {batch.ResourceGPU: {Nominal: 1}}}}}
+		if rapid.Bool().Draw(t, "has quotas from the beginning") {
+			s.Step(quotas)
+		}
 		for _, e := range drawEvents(t) {
 			if observed, ok := e.event.(batch.PodObserved); ok && rapid.Bool().Draw(t, "released by us") {
 				observed.Pod.Queue, observed.Pod.Flavor = "main", "f"
@@ -52,7 +56,7 @@ func TestUsesAreThoseOfAStateMadeAnew(t *testing.T) {
 				s.Snapshot() // what is worked out now must not be taken for what is later
 			}
 		}
-		s.Step(batch.QueueObserved{Queue: batch.Queue{Name: "main", Quotas: batch.Quotas{"f": {batch.ResourceGPU: {Nominal: 1}}}}})
+		s.Step(quotas)
 		for i := range nodeCount {
 			s.Step(batch.NodeObserved{Node: batch.Node{Name: batch.NodeName(fmt.Sprintf("n%d", i))}})
 		}
