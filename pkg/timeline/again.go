@@ -75,9 +75,9 @@ func (t *Timeline) LookAgain(was Look, changed *Nodes) Look {
 	}
 	s := &was.Need.Sets[0]
 	span := Span{From: was.Start, Till: was.Start.plus(was.Need.Long)}
-	nodes, concerned := t.among(t.scratch.nodes[:0], was, changed)
+	nodes, others, same := t.among(t.scratch.nodes[:0], was, changed)
 	t.scratch.nodes = nodes
-	if !concerned {
+	if same && (others == 0 || t.lose(t.candidates(s, nodes[:others], span), was)) {
 		return was.seenFrom(t.from)
 	}
 	seats, picks, ok := t.choose(0, s, t.candidates(s, nodes, span))
@@ -119,24 +119,9 @@ func (t *Timeline) noWorse(picks []pick, was Look) bool {
 		if i >= len(was.Place.picks) || is.left != was.Place.picks[i].left {
 			return false
 		}
-		old := was.Place.picks[i]
-		if old.since > was.from && old.since <= t.from {
-			return false // what became free later than others did so before now, like them
-		}
-		old.since = max(old.since, t.from)
-		all, before := is.take >= is.left, old.take >= old.left
-		switch {
-		case all && before:
-			if better(is.candidate, old.candidate) > 0 {
-				return false
-			}
-		case all: // and no other node did
-		case before:
+		old, ok := t.stillAs(was.Place.picks[i], was)
+		if !ok || old.beats(&is) {
 			return false
-		default:
-			if byTake(is.candidate, old.candidate) > 0 {
-				return false
-			}
 		}
 	}
 	return true
@@ -153,11 +138,51 @@ func (s *Set) usable(node int32) bool {
 	return ok
 }
 
-// among appends the nodes that matter to a look: those that it had chosen, and
-// of those changed the ones that have room now. false: none of either has
-// changed. Nodes on which something has ended since the look was taken have, so
-// that no other became more or less worth by the time.
-func (t *Timeline) among(out []int32, was Look, changed *Nodes) (nodes []int32, concerned bool) {
+// lose says whether some candidates that are not among those chosen lose against all
+// of these, which are as they were.
+func (t *Timeline) lose(others []candidate, was Look) bool {
+	for i := range was.Place.picks {
+		chosen, ok := t.stillAs(was.Place.picks[i], was)
+		if !ok {
+			return false
+		}
+		for k := range others {
+			if others[k].beats(&chosen) {
+				return false
+			}
+		}
+	}
+	return len(was.Place.picks) > 0 || len(others) == 0 // of a place that was found in another way nobody knows
+}
+
+// stillAs is a pick as it counts now, on a node that is as it was: what was free before
+// the timeline begins is as good as what is free since then. false: it is not known
+// whether others have become as good by that.
+func (t *Timeline) stillAs(old pick, was Look) (pick, bool) {
+	if old.since > was.from && old.since <= t.from {
+		return old, false // what became free later than others did so before now, like them
+	}
+	old.since = max(old.since, t.from)
+	return old, true
+}
+
+// beats says whether a candidate would have been taken in the place of a pick.
+func (c *candidate) beats(p *pick) bool {
+	switch all, before := c.take >= p.left, p.take >= p.left; {
+	case all && before:
+		return better(*c, p.candidate) < 0
+	case all || before:
+		return all
+	default:
+		return byTake(*c, p.candidate) < 0
+	}
+}
+
+// among appends the nodes that matter to a look: of those changed that it had not
+// chosen the ones that have room now, which are so many, and those that it had chosen.
+// same says that none of the latter has changed. Nodes on which something has ended
+// since the look was taken have, so that no other became more or less worth by the time.
+func (t *Timeline) among(out []int32, was Look, changed *Nodes) (nodes []int32, others int, same bool) {
 	s := &was.Need.Sets[0]
 	q := startsOf{set: s, long: was.Need.Long, in: Span{From: was.Start, Till: was.Start + 1}, width: t.width}
 	opens := t.opensFor(s)
@@ -166,17 +191,18 @@ func (t *Timeline) among(out []int32, was Look, changed *Nodes) (nodes []int32, 
 			continue
 		}
 		if _, ok := t.line(int(node)).first(q); ok {
-			out, concerned = append(out, node), true
+			out = append(out, node)
 		}
 	}
+	others, same = len(out), true
 	for i := range was.Place.Seats {
 		if node := was.Place.Seats[i].Node; changed.has[node] {
-			concerned = true
+			same = false
 		} else {
 			out = append(out, int32(node))
 		}
 	}
-	return out, concerned
+	return out, others, same
 }
 
 // Differ is the nodes on which two timelines are not the same from the begin
