@@ -51,7 +51,8 @@ func Start() *Meter {
 func (m *Meter) Slowness(from, till time.Time) float64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	var sum, n time.Duration
+	var sum time.Duration
+	n := 0
 	for i := len(m.samples) - 1; i >= 0 && m.samples[i].end.After(from); i-- {
 		if s := m.samples[i]; s.begin.Before(till) {
 			sum += s.end.Sub(s.begin)
@@ -61,7 +62,7 @@ func (m *Meter) Slowness(from, till time.Time) float64 {
 	if n == 0 {
 		return 1
 	}
-	return float64(sum) / float64(n*m.best)
+	return float64(sum) / float64(n) / float64(m.best)
 }
 
 func (m *Meter) add(s sample) {
