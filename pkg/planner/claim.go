@@ -27,8 +27,10 @@ type claim struct {
 
 	// nomination is what keeps its place for it; nil: nothing. fell says that it
 	// was nominated, and that its place can't be kept any more.
+	// turnedBy is who could take the place right back; nil: that is not why.
 	nomination *batch.Nomination
 	fell       bool
+	turnedBy   *batch.Workload
 
 	// What was found: a place in one of the options of one of the records.
 	at     *contender // nil: none

@@ -67,6 +67,9 @@ func (v *verdicts) lostPlace(c *contender) string {
 	if node := v.lostNode(c, &n.Allocation); node != "" {
 		return text + ": " + node
 	}
+	if c.turnedBy != nil {
+		return text + ": " + nameOf(c.turnedBy) + " could take it back"
+	}
 	return text
 }
 

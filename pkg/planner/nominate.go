@@ -42,7 +42,7 @@ func (p *pass) seatNominated() {
 		c, n := a.contender, a.is
 		switch {
 		case c.nomination == n:
-		case c.nomination != nil || n.Allocation.Queue != c.queue.Name || !r.stays(c, n) && !p.reseat(c, n):
+		case c.nomination != nil || n.Allocation.Queue != c.queue.Name || p.outranked(a, all) || !r.stays(c, n) && !p.reseat(c, n):
 			fallen = append(fallen, c)
 		default:
 			if p.beginNominated(c, n); !c.starts(p) {

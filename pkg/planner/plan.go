@@ -82,6 +82,7 @@ type pass struct {
 	starts    []*contender              // the same, but for the nominated
 	last      int                       // index of the last of them that was beyond reach
 	nominated []*contender              // those that a place is kept for, or that start in one
+	turning   *turning                  // rights over those that are nominated; nil: nobody has asked
 	seated    *nominations              // where they are without those that start for certain; nil: nobody is
 
 	exempt map[*claim]time.Time // see safeUntil

@@ -78,7 +78,7 @@ func (h *hunt) lawful(c *contender, option int, s *scene, victims []*victim) boo
 				return false
 			}
 			may := r.borrow || r.reclaim && after.WithinNominal(bill, v.queue.Name)
-			if !may || h.takesBack(v, c, least, after) {
+			if !may || v.takesBack(h.p.billToReturn(v), c, least, after) {
 				return false
 			}
 		}
@@ -129,16 +129,15 @@ func takesOwn(u *quota.Usage, v *victim, c *contender, through bool) bool {
 	})
 }
 
-// takesBack says whether a victim could take back what it has lost: if its queue
-// would be within its own then with it, and that of who pushes it out is not, for
-// all that may be used by then. Each would push out the other, to and fro.
-func (h *hunt) takesBack(v *victim, c *contender, least, most *quota.Usage) bool {
+// takesBack says whether a victim could take back what it has lost, for which it pays a
+// bill: if its queue would be within its own then with it, and that of who pushes it out
+// is not, for all that may be used by then. Each would push out the other, to and fro.
+func (v *victim) takesBack(bill quota.Bill, c *contender, least, most *quota.Usage) bool {
 	whom := v.queue.Preemption.ReclaimWithinCohort
 	lower := c.standing().compare(v.standing) < 0
 	if whom != batch.WhomAny && (whom != batch.WhomLowerPriority || !lower) || !c.queue.Preemption.LetsGo() {
 		return false
 	}
-	bill := h.p.billToReturn(v)
 	least, most = least.Clone(), most.Clone()
 	least.Add(bill)
 	most.Add(bill)

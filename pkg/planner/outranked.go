@@ -1,0 +1,112 @@
+package planner
+
+import (
+	"github.com/berth-dev/berth/pkg/batch"
+	"github.com/berth-dev/berth/pkg/quota"
+)
+
+// turning is what it takes to say whether one that is nominated would lose its place to
+// those who have gone for it.
+type turning struct {
+	usage   *quota.Usage                      // when all that give way are gone, and the nominated have their places
+	waiting map[batch.WorkloadID][]*contender // victims that have gone and wait again
+}
+
+// outranked says whether one of those who go for a nominated workload could take its place
+// right back: somebody has edited a priority, a tier or a quota since it was found. It
+// would start only to be taken, so its place is given up. A place that was found in this
+// very plan was looked at in that way then.
+//
+// Who has gone early and waits again is looked for only when the last of them has gone.
+func (p *pass) outranked(a nominee, all []nominee) bool {
+	if p.named[a.workload().ID] != nil || !a.queue.Preemption.LetsGo() {
+		return false
+	}
+	drains := false
+	for _, id := range a.is.Victims {
+		s := p.startedOf(id)
+		if s == nil {
+			continue
+		}
+		if drains = drains || !p.leaving[id]; p.couldReturn(s, a.contender, all) {
+			return true
+		}
+	}
+	return !drains && p.couldAny(a, all)
+}
+
+// couldReturn says whether a run that gives way to a contender waits again then, with the
+// right to take its place.
+func (p *pass) couldReturn(s *batch.Started, c *contender, all []nominee) bool {
+	w := s.Workload
+	q := p.Queues[w.Allocation.Queue]
+	if q == nil || w.Eviction == nil || w.Eviction.Final != "" {
+		return false
+	}
+	back := &victim{Started: s, queue: q, standing: standing{tier: q.Tier, priority: w.Priority}}
+	return p.couldTake(back, c, all, func() quota.Bill { return p.billToReturn(back) })
+}
+
+// couldAny is couldReturn for those of the victims that wait again.
+func (p *pass) couldAny(a nominee, all []nominee) bool {
+	for _, id := range a.is.Victims {
+		for _, c := range p.turningOf(all).waiting[id] {
+			back := &victim{Started: &batch.Started{Workload: c.workload()}, queue: c.queue, standing: c.standing()}
+			for i := range c.options {
+				if p.couldTake(back, a.contender, all, func() quota.Bill { return c.options[i].bill }) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// couldTake says whether a victim that comes back may take the place of a contender, and
+// notes that.
+func (p *pass) couldTake(back *victim, c *contender, all []nominee, bill func() quota.Bill) bool {
+	taker := &contender{claim: &claim{waiting: &batch.Waiting{Workload: back.Workload}}, queue: back.queue}
+	r := p.rightOf(taker, &victim{Started: &batch.Started{Workload: c.workload()}, queue: c.queue, standing: c.standing()})
+	usage := func() *quota.Usage { return p.turningOf(all).usage }
+	if !r.higher && (!r.reclaim || !back.takesBack(bill(), c, usage(), usage())) {
+		return false
+	}
+	c.turnedBy = back.Workload
+	return true
+}
+
+// turningOf looks up what is taken of quotas, and who of the victims waits, once.
+func (p *pass) turningOf(all []nominee) *turning {
+	if p.turning != nil {
+		return p.turning
+	}
+	t := &turning{waiting: map[batch.WorkloadID][]*contender{}}
+	p.turning = t
+	gone := map[batch.WorkloadID]bool{}
+	for _, a := range all {
+		for _, id := range a.is.Victims {
+			gone[id] = gone[id] || p.startedOf(id) == nil
+		}
+	}
+	for _, c := range p.order {
+		if id := c.workload().ID; gone[id] {
+			t.waiting[id] = append(t.waiting[id], c)
+		}
+	}
+	if p.tree == nil {
+		return t
+	}
+	t.usage = p.tree.Usage()
+	for i := range p.Uses {
+		if u := &p.Uses[i]; p.sits(&u.Charge) && !p.givesWay(&u.Charge) {
+			t.usage.Add(p.tree.Bill(u.Queue, u.Flavor, u.Requests))
+		}
+	}
+	for _, a := range all {
+		if place := &a.is.Allocation; place.Queue == a.queue.Name {
+			sets := a.workload().PodSets
+			t.usage.Add(p.billOf(a.queue, place.Flavor, sets, func(set int) int { return sets[set].Least() }))
+		}
+	}
+	return t
+}
