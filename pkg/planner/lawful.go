@@ -6,6 +6,9 @@ import (
 	"github.com/berth-dev/berth/pkg/batch"
 )
 
+// lawsMax bounds how many sets of a few victims are asked whether they may go together.
+const lawsMax = 500
+
 // bid is what somebody looks for, among which victims.
 type bid struct {
 	contender *contender
@@ -17,14 +20,19 @@ type bid struct {
 // lot are victims to choose from, beside those that go in any case.
 type lot struct{ all, first []*victim }
 
-// cheapestLawful finds the cheapest set of victims that may go together: if that of
-// all may not, that of those whose queues can lose them all, or of those over whom
-// quotas have no say, or of others beside as many of its own queue as must go so that
-// it may reclaim. No search: there is none.
+// cheapestLawful finds the cheapest set of victims that may go together. If that of all
+// may not, a few are gone through exactly; of more it is that of those whose queues can
+// lose them all, or of those over whom quotas have no say, or of others beside as many of
+// its own queue as must go so that it may reclaim. No search: there is none.
 func (h *hunt) cheapestLawful(b *bid) (*search, []*victim) {
 	all := b.scene
+	if search, victims := h.cheapest(all, b.demand); h.lawful(b.contender, b.option, all, victims) {
+		return search, victims
+	}
+	if len(all.victims) <= exactMax {
+		return h.exactLawful(b)
+	}
 	for _, choose := range []func() lot{
-		func() lot { return lot{all: all.victims} },
 		func() lot { return lot{all: h.within(b.contender, b.option, all)} },
 		func() lot { return lot{all: h.higher(b.contender, all)} },
 		func() lot { return h.ownFirst(b.contender, b.option, all) },
@@ -40,6 +48,28 @@ func (h *hunt) cheapestLawful(b *bid) (*search, []*victim) {
 		}
 		if h.lawful(b.contender, b.option, b.scene, victims) {
 			return search, h.spareFirst(b, search, victims)
+		}
+	}
+	return nil, nil
+}
+
+// exactLawful goes through all sets of a few victims: those of the lowest standing, then
+// those of the next too, and so on.
+func (h *hunt) exactLawful(b *bid) (*search, []*victim) {
+	s := b.scene
+	s.makeLayers()
+	for i := 1; i <= len(s.below); i++ {
+		n := len(s.victims)
+		if i < len(s.below) {
+			n = s.below[i].gone
+		}
+		search := h.newSearch(s, b.demand, s.victims[:n])
+		asked := 0
+		if search.exact(nil, func() bool {
+			asked++
+			return asked <= lawsMax && h.lawful(b.contender, b.option, s, search.those())
+		}) {
+			return search, search.chosen()
 		}
 	}
 	return nil, nil

@@ -197,19 +197,25 @@ func (s *search) cheapest() []*victim {
 		try(func() { s.spareDearest(s.denser) })
 	}
 	if s.many <= exactMax {
-		try(func() { s.exact(least) })
+		try(func() { s.exact(least, func() bool { return true }) })
 	}
 	s.reset(best)
 	return s.chosen()
 }
 
-// chosen are the victims that are out, and just they are gone from the board.
-func (s *search) chosen() (some []*victim) {
+// those are the victims that are out.
+func (s *search) those() (some []*victim) {
 	for i, v := range s.victims {
 		if s.out[i] {
 			some = append(some, v)
 		}
 	}
+	return some
+}
+
+// chosen are the victims that are out, and just they are gone from the board.
+func (s *search) chosen() (some []*victim) {
+	some = s.those()
 	if s.set != nil {
 		s.board = s.scene.layer(0).clone()
 		for _, v := range some {
@@ -262,13 +268,17 @@ func (s *search) reset(out []bool) {
 	}
 }
 
-// exact goes through all sets, as far as it may, and leaves the cheapest out, or
-// that which is known: the dearest are decided first, so that most of the rest
-// need not be looked at.
-func (s *search) exact(known *bill) {
+// exact goes through all sets, as far as it may, and leaves the cheapest out that may
+// go together, or that which is known; nil: none is. The dearest are decided first, so
+// that most of the rest need not be looked at. false: there is none.
+func (s *search) exact(known *bill, may func() bool) bool {
 	s.setAll(true)
 	order := s.dearest(s.cheaper)
-	best, least := s.outOf(known), known
+	var best []bool
+	least := known
+	if known != nil {
+		best = s.outOf(known)
+	}
 	limit := s.checks + checksMax
 	var visit func(next int)
 	visit = func(next int) { // those before next are decided, the others are out
@@ -276,7 +286,7 @@ func (s *search) exact(known *bill) {
 			return
 		}
 		if next == len(order) {
-			if b := s.bill(); b.compare(least) < 0 {
+			if b := s.bill(); (least == nil || b.compare(least) < 0) && may() {
 				best, least = slices.Clone(s.out), b
 			}
 			return
@@ -286,12 +296,14 @@ func (s *search) exact(known *bill) {
 		visit(next + 1)
 		s.move(i, true)
 		price, n := s.spent(order[:next+1])
-		if price < least.price || (price == least.price && n < least.count) {
+		if least == nil || price < least.price || (price == least.price && n < least.count) {
 			visit(next + 1)
 		}
 	}
-	visit(0)
-	s.reset(best)
+	if visit(0); best != nil {
+		s.reset(best)
+	}
+	return best != nil
 }
 
 // spent is what those of some victims cost that are out, and how many they are.
