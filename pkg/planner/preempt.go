@@ -167,9 +167,9 @@ func (p *pass) with(h *hunt) *pass {
 }
 
 // without is the pass to be made when some of those for whom others were to go
-// would not keep their place: nobody goes for them. Nor for those found
-// after them whose right is by quotas: it may rest on what they would have paid.
-// These are looked at again.
+// would not keep their place: nobody goes for them. Nor for those found after them whose
+// right is by quotas: it may rest on what they would have paid; nor for those that were
+// found a place on nodes that somebody was to leave for them. These are looked at again.
 func (p *pass) without(some map[batch.WorkloadID]*batch.Workload) *pass {
 	again := p.anew()
 	again.before, again.retried = p.before, p.retried
@@ -180,7 +180,7 @@ func (p *pass) without(some map[batch.WorkloadID]*batch.Workload) *pass {
 	}
 	gone := map[batch.WorkloadID]bool{}
 	for _, m := range p.made {
-		if some[m.id] != nil || len(gone) > 0 && m.byQuota {
+		if some[m.id] != nil || len(gone) > 0 && (m.byQuota || p.onNodesLeftFor(gone, m.id)) {
 			gone[m.id] = true
 		} else {
 			again.made = append(again.made, m)
@@ -204,6 +204,25 @@ func (p *pass) without(some map[batch.WorkloadID]*batch.Workload) *pass {
 		again.firm = p.firm
 	}
 	return again
+}
+
+// onNodesLeftFor says whether one that was found a place has it on a node that a victim
+// of some others was to leave.
+func (p *pass) onNodesLeftFor(some map[batch.WorkloadID]bool, id batch.WorkloadID) bool {
+	left := map[batch.NodeName]bool{}
+	for victim, e := range p.taken { //order:any a set
+		if s := p.startedOf(victim); s != nil && some[e.For] {
+			for _, placement := range s.Workload.Allocation.PodSets {
+				for _, host := range placement.Hosts {
+					left[host] = true
+				}
+			}
+		}
+	}
+	n := p.named[id]
+	return n != nil && slices.ContainsFunc(n.Allocation.PodSets, func(placement batch.Placement) bool {
+		return slices.ContainsFunc(placement.Hosts, func(host batch.NodeName) bool { return left[host] })
+	})
 }
 
 // made is one for whom others are to go; byQuota says that quotas have given it
