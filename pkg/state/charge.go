@@ -26,7 +26,9 @@ func (s *State) recharge(r *record) {
 	}
 	r.charges = fresh
 	r.uses, r.used = nil, false
-	s.paying[r.id] = true
+	if s.paying != nil {
+		s.paying[r.id] = true
+	}
 	if len(fresh) > 0 {
 		s.charged[r.id] = r
 	} else {

@@ -29,6 +29,8 @@ func (s *State) Snapshot() batch.Snapshot {
 	}
 	if s.hasQuotas() {
 		snapshot.Uses = s.uses()
+	} else {
+		s.forgetUses()
 	}
 	snapshot.Ending = s.stillEnding()
 	return snapshot

@@ -47,7 +47,7 @@ type State struct {
 
 	dirtyRecords map[batch.WorkloadID]*record // charges to be worked out
 	charged      map[batch.WorkloadID]*record // those that are charged for anything
-	paying       map[batch.WorkloadID]bool    // those of whom usesList may not be true any more
+	paying       map[batch.WorkloadID]bool    // those of whom usesList may not be true any more; nil: nothing is in it
 	usesList     []batch.Use                  // see uses; frozen
 	dirtyNodes   map[batch.NodeName]*node     // views to be made
 	nodesChanged bool                         // a node came or went
@@ -75,7 +75,6 @@ func New() *State {
 		dependent:    map[batch.WorkloadID]*record{},
 		dirtyRecords: map[batch.WorkloadID]*record{},
 		charged:      map[batch.WorkloadID]*record{},
-		paying:       map[batch.WorkloadID]bool{},
 		dirtyNodes:   map[batch.NodeName]*node{},
 		loose:        true,
 	}

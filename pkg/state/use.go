@@ -39,7 +39,13 @@ func (s *State) Quotas() (map[batch.QueueName]*batch.Queue, map[batch.CohortName
 // its queue's quota is what it is charged for on the nodes: from its admission
 // until its pods are gone. As long as that is the same, it is the same list.
 func (s *State) uses() []batch.Use {
-	if len(s.paying) == 0 {
+	switch {
+	case s.paying == nil:
+		s.paying = make(map[batch.WorkloadID]bool, len(s.charged))
+		for id := range s.charged { //order:any a set
+			s.paying[id] = true
+		}
+	case len(s.paying) == 0:
 		return slices.Clip(s.usesList)
 	}
 	var fresh []batch.Use
@@ -63,6 +69,10 @@ func (s *State) uses() []batch.Use {
 	clear(s.paying)
 	return slices.Clip(s.usesList)
 }
+
+// forgetUses is for when nobody has a quota: nobody asks then, and what has changed
+// would be noted for ever.
+func (s *State) forgetUses() { s.paying, s.usesList = nil, nil }
 
 func compareUses(a, b batch.Use) int {
 	return cmp.Or(cmp.Compare(a.By, b.By), cmp.Compare(a.Queue, b.Queue), cmp.Compare(a.Flavor, b.Flavor),

@@ -52,6 +52,12 @@ func TestUsesAreThoseOfAStateMadeAnew(t *testing.T) {
 			if rapid.IntRange(0, 2).Draw(t, "reorganize") == 0 {
 				s.Step(drawReorganization(t))
 			}
+			switch rapid.IntRange(0, 5).Draw(t, "quotas come and go") {
+			case 0:
+				s.Step(quotas)
+			case 1:
+				s.Step(batch.QueueObserved{Queue: batch.Queue{Name: "main"}})
+			}
 			if rapid.Bool().Draw(t, "look") {
 				s.Snapshot() // what is worked out now must not be taken for what is later
 			}
