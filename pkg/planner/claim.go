@@ -26,8 +26,8 @@ type claim struct {
 	started  bool          // it starts, or is nominated, and its place is on p.line
 
 	// nomination is what keeps its place for it; nil: nothing. fell says that it
-	// was nominated, and that its place can't be kept any more.
-	// turnedBy is who could take the place right back; nil: that is not why.
+	// was nominated, and that its place can't be kept any more; turnedBy is who
+	// could take it right back, where that is why.
 	nomination *batch.Nomination
 	fell       bool
 	turnedBy   *batch.Workload

@@ -27,10 +27,12 @@
 //	scene.go      what is free when victims are gone; layer.go: when some are
 //	search.go     the cheapest of them; barren.go: for whom none do
 //	market.go     nodes that victims make room on, the cheapest first; ascending.go: in order
-//	right.go      who may take whose place; law.go: what quotas say of that
+//	right.go      who may take whose place; law.go: what quotas say of that; lawful.go: the
+//	              cheapest who may go together
 //	victims.go    what they cost
 //	needless.go   who is gone by then without being told to go
-//	nominate.go   the places that are kept while victims end; eviction.go: their end
+//	nominate.go   the places that are kept while victims end; eviction.go: their end;
+//	              outranked.go: who would lose one right back
 //	verdict.go    why the rest waits: shortage.go what is short, crowd.go who is before it,
 //	              exempt.go until when others are safe
 //	mover.go      what moved a planned start

@@ -6,7 +6,8 @@ import (
 	"github.com/berth-dev/berth/pkg/batch"
 )
 
-// lawsMax bounds how many sets of a few victims are asked whether they may go together.
+// lawsMax bounds how many sets of a few victims are asked whether they may go together,
+// for each standing among them: each of these is a search of its own.
 const lawsMax = 500
 
 // bid is what somebody looks for, among which victims.
