@@ -62,6 +62,18 @@ func (b *board) follow(was, is *board) bool {
 	return b.nodes.Follow(was.nodes, is.nodes) && b.ledger.Follow(was.ledger, is.ledger)
 }
 
+// try begins a trial: what is done on a board until undo is undone by it.
+func (b *board) try() {
+	b.nodes.Try()
+	b.ledger.Try()
+}
+
+// undo ends a trial.
+func (b *board) undo() {
+	b.nodes.Undo()
+	b.ledger.Undo()
+}
+
 // freeze makes all of a board be copied before it is written.
 func (b *board) freeze() {
 	b.nodes.Freeze()

@@ -155,6 +155,7 @@ func (h *hunt) findAmong(c *contender, option int, s *scene) (*deal, finding) {
 	if search == nil {
 		return nil, noUse
 	}
+	defer search.end()
 	place, ok := search.board.at(b.demand, h.p.from)
 	if !ok {
 		return nil, noUse // gangs of several pod sets may by chance fit no more

@@ -148,6 +148,15 @@ func (h *hunt) rank() {
 	for i, v := range h.victims {
 		v.rank = i
 	}
+	denser := func(a, b *victim) int {
+		return cmp.Or(compareRatio(a.price, a.weight, b.price, b.weight), cmp.Compare(a.price, b.price))
+	}
+	order := slices.SortedFunc(slices.Values(h.victims), denser)
+	for i, v := range order {
+		if v.dense = i; i > 0 && denser(order[i-1], v) == 0 {
+			v.dense = order[i-1].dense
+		}
+	}
 }
 
 // spare notes that a run is safe until a time.

@@ -27,9 +27,11 @@ type lot struct{ all, first []*victim }
 // its own queue as must go so that it may reclaim. No search: there is none.
 func (h *hunt) cheapestLawful(b *bid) (*search, []*victim) {
 	all := b.scene
-	if search, victims := h.cheapest(all, b.demand); h.lawful(b.contender, b.option, all, victims) {
+	search, victims := h.cheapest(all, b.demand)
+	if h.lawful(b.contender, b.option, all, victims) {
 		return search, victims
 	}
+	search.end()
 	if len(all.victims) <= exactMax {
 		return h.exactLawful(b)
 	}
@@ -42,7 +44,7 @@ func (h *hunt) cheapestLawful(b *bid) (*search, []*victim) {
 		if b.scene = all.from(some); len(b.scene.victims) == 0 || !b.scene.has(b.demand) {
 			continue
 		}
-		search, victims := h.cheapest(b.scene, b.demand)
+		search, victims = h.cheapest(b.scene, b.demand)
 		if search.first = some.first; len(some.first) > 0 {
 			victims = slices.Concat(some.first, victims)
 			slices.SortFunc(victims, compareIDs)
@@ -50,6 +52,7 @@ func (h *hunt) cheapestLawful(b *bid) (*search, []*victim) {
 		if h.lawful(b.contender, b.option, b.scene, victims) {
 			return search, h.spareFirst(b, search, victims)
 		}
+		search.end()
 	}
 	return nil, nil
 }
@@ -72,6 +75,7 @@ func (h *hunt) exactLawful(b *bid) (*search, []*victim) {
 		}) {
 			return search, search.chosen()
 		}
+		search.end()
 	}
 	return nil, nil
 }

@@ -71,24 +71,30 @@ func (s *scene) least(d demand) int {
 		}
 		return len(s.victims)
 	}
-	if s.lowest = firstFrom(min(s.lowest, len(s.below)), len(s.below), has); s.lowest < len(s.below) {
+	if has(0) {
+		return 0 // as it is for half of those that ask
+	}
+	if s.lowest = firstFrom(s.lowest, 1, len(s.below), has); s.lowest < len(s.below) {
 		return s.below[s.lowest].gone
 	}
 	return len(s.victims)
 }
 
-// firstFrom is the first index below n at which something holds that holds for all
-// behind it; n: none. It looks near a guess first: layers that are not asked need not
-// follow.
-func firstFrom(guess, n int, holds func(int) bool) int {
-	low, high := 0, n // it does not hold before low, and holds from high on
-	for tries, at := 0, guess; low < high; tries++ {
+// firstFrom is the first index from low on and below n at which something holds that
+// holds for all behind it; n: none. It looks near a guess first, and further off each
+// time: layers that are not asked need not follow.
+func firstFrom(guess, low, n int, holds func(int) bool) int {
+	high := n // it does not hold before low, and holds from high on
+	up, down := false, false
+	for at, step := guess, 1; low < high; step *= 2 {
 		if at = min(max(at, low), high-1); holds(at) {
-			high, at = at, at-1
+			high, down = at, true
+			at -= step
 		} else {
-			low, at = at+1, at+1
+			low, up = at+1, true
+			at += step
 		}
-		if tries > 0 {
+		if up && down {
 			at = (low + high) / 2
 		}
 	}

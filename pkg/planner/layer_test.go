@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"math/bits"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -12,12 +13,13 @@ func TestFirstFromFindsTheFirst(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(0, 40).Draw(t, "n")
-		first := rapid.IntRange(0, n).Draw(t, "first")
+		low := rapid.IntRange(0, n).Draw(t, "low")
+		first := rapid.IntRange(low, n).Draw(t, "first")
 		guess := rapid.IntRange(0, n).Draw(t, "guess")
 		asked := map[int]bool{}
-		got := firstFrom(guess, n, func(i int) bool {
-			if i < 0 || i >= n || asked[i] {
-				t.Fatalf("asked of %d of %d, before: %v", i, n, asked)
+		got := firstFrom(guess, low, n, func(i int) bool {
+			if i < low || i >= n || asked[i] {
+				t.Fatalf("asked of %d of %d to %d, before: %v", i, low, n, asked)
 			}
 			asked[i] = true
 			return i >= first
@@ -27,6 +29,9 @@ func TestFirstFromFindsTheFirst(t *testing.T) {
 		}
 		if guess == first && len(asked) > 2 {
 			t.Fatalf("guessed right, and asked of %v", asked)
+		}
+		if many := 2*bits.Len(uint(n)) + 1; len(asked) > many {
+			t.Fatalf("asked %d times, %d should do: %v", len(asked), many, asked)
 		}
 	})
 }

@@ -16,7 +16,37 @@ type spot struct {
 	victims []int // in the order in which they are searched
 	price   int64 // of the cheapest of them
 	touched bool  // it is given up anyhow
+	broken  bool  // nobody could have it whole
 	offer   *offer
+	// rooms is the room when some of a few victims are out, and one; 0: not known.
+	rooms [1 << fewMax]int
+}
+
+// fewMax is up to how many victims on a node the room is kept that each of their sets
+// leaves.
+const fewMax = 2
+
+// compareSpots is the order in which nodes are asked for offers: those that are given
+// up anyhow, then by the price of their cheapest victim; of equals those that nobody
+// could have whole.
+func compareSpots(a, b *spot) int {
+	switch {
+	case a.touched != b.touched:
+		return trueFirst(a.touched)
+	case a.price != b.price:
+		return cmp.Compare(a.price, b.price)
+	case a.broken != b.broken:
+		return trueFirst(a.broken)
+	}
+	return cmp.Compare(a.node, b.node)
+}
+
+// trueFirst compares two that differ in something that the first has, or has not.
+func trueFirst(has bool) int {
+	if has {
+		return -1
+	}
+	return 1
 }
 
 // mark is the spot that a search has on a node; below zero: it has none.
@@ -70,11 +100,18 @@ func (s *search) spotOn(node int) int32 {
 		return m.spot
 	}
 	*m = mark{search: s.number, spot: -1}
-	if !s.set.Takes(node) || !s.scene.board.nodes.IsOpen(s.set, node, s.demand.Long, s.p.from+1) {
+	board, long := s.scene.board.nodes, s.demand.Long
+	if !s.set.Takes(node) || !board.IsOpen(s.set, node, long, s.p.from+1) {
 		return -1
 	}
-	at := spot{node: node, most: s.scene.board.nodes.RoomOn(s.set, node, s.span), price: math.MaxInt64, touched: s.hunt.touched.Has(node)}
-	if at.room = s.board.nodes.RoomOn(s.set, node, s.span); at.room >= at.most {
+	at := spot{
+		node: node, most: board.RoomOn(s.set, node, s.span), price: math.MaxInt64,
+		touched: s.hunt.touched.Has(node), broken: s.broken.Has(node),
+	}
+	if at.most > 0 && s.board.nodes.IsOpen(s.set, node, long, s.p.from+1) {
+		at.room = s.board.nodes.RoomOn(s.set, node, s.span)
+	}
+	if at.room >= at.most {
 		return -1
 	}
 	n := len(s.spots)
@@ -116,9 +153,12 @@ func (s *search) emptyNodes() bool {
 	s.setAll(false)
 	m := s.market()
 	for !s.fits() {
+		if s.total >= s.set.Pods {
+			break // the quota is short
+		}
 		best := m.best(s.set.Pods - s.total)
 		if best == nil {
-			return false
+			break
 		}
 		for _, i := range best.out {
 			s.move(i, true)
@@ -129,15 +169,14 @@ func (s *search) emptyNodes() bool {
 			}
 		}
 	}
-	return true
+	s.hunt.memory.seen = m.seen
+	return s.fits()
 }
 
 // market is what nodes offer, as far as it is known.
 type market struct {
 	*search
-	// Those that are given up anyhow, then by the price of their cheapest victim;
-	// of equals those that nobody could have whole.
-	seen []*spot // so far, in this order
+	seen []*spot // so far, in the order of compareSpots
 	rest *ascending[*spot]
 }
 
@@ -147,25 +186,7 @@ func (s *search) market() *market {
 		order = append(order, &s.spots[i])
 	}
 	s.hunt.memory.order = order
-	touched := s.hunt.touched
-	return &market{search: s, rest: inOrder(order, func(a, b *spot) int {
-		return cmp.Or(
-			compareHas(touched, a.node, b.node), cmp.Compare(a.price, b.price),
-			compareHas(s.broken, a.node, b.node), cmp.Compare(a.node, b.node),
-		)
-	})}
-}
-
-// compareHas puts a node that is in a set before one that is not.
-func compareHas(set *timeline.Nodes, a, b int) int {
-	switch {
-	case set.Has(a) == set.Has(b):
-		return 0
-	case set.Has(a):
-		return -1
-	default:
-		return 1
-	}
+	return &market{search: s, seen: s.hunt.memory.seen[:0], rest: inOrder(order, compareSpots)}
 }
 
 // best is the best offer for up to so many pods; nil: there is none.
@@ -265,6 +286,24 @@ func (s *search) offerIn(at *spot, order []int, left int) *offer {
 // roomOn is the room on a spot when those are gone that are out, for good or for
 // a look.
 func (s *search) roomOn(at *spot) int {
+	if len(at.victims) > fewMax {
+		return s.reckonOn(at)
+	}
+	of := 0
+	for n, i := range at.victims {
+		if s.out[i] || s.trial[i] {
+			of |= 1 << n
+		}
+	}
+	known := &at.rooms[of]
+	if *known == 0 {
+		*known = s.reckonOn(at) + 1
+	}
+	return *known - 1
+}
+
+// reckonOn is roomOn, worked out.
+func (s *search) reckonOn(at *spot) int {
 	s.gone = s.gone[:0]
 	for _, i := range at.victims {
 		if s.out[i] || s.trial[i] {

@@ -22,13 +22,14 @@ const (
 // search looks for the cheapest set of victims that makes room for a gang.
 //
 // For a single set of pods it reckons with the nodes where its victims make room,
-// and no node is written; for several the victims that are out are not on the
-// board, and the others are.
+// and no node is written until they are chosen; for several the victims that are out
+// are not on the board, and the others are.
 type search struct {
 	p       *pass
 	hunt    *hunt
 	scene   *scene
-	board   *board // its nodes are the scene's, to be read, where there is a single set
+	board   *board // the scene's own, on trial, where there is a single set
+	undo    func() // ends the trial; nil: there is none
 	demand  demand
 	span    timeline.Span
 	victims []*victim // of those to choose from, the ones who make room
@@ -45,8 +46,11 @@ type search struct {
 	spotsOf [][]int32     // by victim
 	checks  int
 	rich    bool             // there is quota, whoever stays
-	paid    bool             // there is, with those out that are; see pays
-	asked   bool             // whether there is
+	paid    bool             // there was with those that had settled, when it was asked; see pays
+	asked   bool             // whether there was
+	settled []bool           // what it pays was given back
+	// unsettled are victims of which that may differ from whether they are out.
+	unsettled []int
 	trial   []bool           // out for a look, on the node that is looked at
 	gone    []timeline.Taken // memory that is used again
 }
@@ -61,6 +65,9 @@ type memory struct {
 	out, trial []bool
 	further    []int
 	order      []*spot
+	seen       []*spot
+	settled    []bool
+	all        []int
 }
 
 // zeroed is a slice of n zeros, in the same memory if there is enough.
@@ -72,11 +79,13 @@ func zeroed[T any](s []T, n int) []T {
 
 // cheapest finds the cheapest set of a scene's victims that makes room for a
 // demand; there must be room when all are gone. Of those of higher standing than
-// need be none is looked at.
+// need be none is looked at. The search is to be ended before the next one begins.
 func (h *hunt) cheapest(s *scene, d demand) (*search, []*victim) {
 	n := s.least(d)
 	if n == 0 {
-		return &search{p: h.p, hunt: h, board: s.layer(0), demand: d}, nil
+		search := &search{p: h.p, hunt: h, scene: s, demand: d}
+		search.begin()
+		return search, nil
 	}
 	search := h.newSearch(s, d, s.victims[:n])
 	return search, search.cheapest()
@@ -98,7 +107,8 @@ func (h *hunt) newSearch(of *scene, d demand, victims []*victim) *search {
 		s.rich = s.pays()
 		s.findSpots()
 		if !s.rich {
-			s.board = &board{nodes: s.board.nodes, ledger: s.board.ledger.Clone()}
+			s.board.ledger.Try()
+			s.undo = s.board.ledger.Undo
 		}
 	}
 	m := &h.memory
@@ -106,8 +116,25 @@ func (h *hunt) newSearch(of *scene, d demand, victims []*victim) *search {
 	for _, v := range s.victims {
 		m.further = append(m.further, v.further(of.broken))
 	}
-	s.out, s.trial, s.further = m.out, m.trial, m.further
+	m.settled = zeroed(m.settled, len(s.victims))
+	s.out, s.trial, s.further, s.settled = m.out, m.trial, m.further, m.settled
 	return s
+}
+
+// begin begins a trial on the board on which no victims of the scene are gone.
+func (s *search) begin() {
+	s.end()
+	s.board = s.scene.layer(0)
+	s.board.try()
+	s.undo = s.board.undo
+}
+
+// end makes the board of the scene what it was.
+func (s *search) end() {
+	if s != nil && s.undo != nil {
+		s.undo()
+		s.undo = nil
+	}
 }
 
 // fits says whether there is room for the gang beside those that are not out.
@@ -120,20 +147,26 @@ func (s *search) fits() bool {
 	return ok
 }
 
-// pays says whether there is quota for the gang beside those that are not out.
+// pays says whether there is quota for the gang beside those that are not out. Most
+// that are moved are moved back before anybody asks.
 func (s *search) pays() bool {
-	if !s.asked {
+	for _, i := range s.unsettled {
+		if s.settled[i] != s.out[i] {
+			s.settled[i], s.asked = s.out[i], false
+			s.board.settle(s.victims[i].pays, s.p.from, s.out[i])
+		}
+	}
+	if s.unsettled = s.unsettled[:0]; !s.asked {
 		s.paid, s.asked = s.board.pays(s.demand.bill, s.span), true
 	}
 	return s.paid
 }
 
-// settle gives back what a victim pays, or takes it again, where that matters.
-func (s *search) settle(v *victim, out bool) {
+// settle notes that a victim is out, or back, where what it pays matters.
+func (s *search) settle(i int) {
 	meets := func(c quota.Charge) bool { return s.p.tree.Meets(c.Bill, s.demand.bill) }
-	if !s.rich && slices.ContainsFunc(v.pays, meets) {
-		s.board.settle(v.pays, s.p.from, out)
-		s.asked = false
+	if !s.rich && slices.ContainsFunc(s.victims[i].pays, meets) {
+		s.unsettled = append(s.unsettled, i)
 	}
 }
 
@@ -147,7 +180,7 @@ func (s *search) move(i int, out bool) {
 		s.board.move(s.victims[i], s.p.from, out)
 		return
 	}
-	s.settle(s.victims[i], out)
+	s.settle(i)
 	for _, at := range s.spotsOf[i] {
 		spot := &s.spots[at]
 		room := s.roomOn(spot)
@@ -217,7 +250,7 @@ func (s *search) those() (some []*victim) {
 func (s *search) chosen() (some []*victim) {
 	some = s.those()
 	if s.set != nil {
-		s.board = s.scene.layer(0).clone()
+		s.begin()
 		for _, v := range some {
 			s.board.move(v, s.p.from, true)
 		}
@@ -232,20 +265,29 @@ func (s *search) chosen() (some []*victim) {
 // that are left out when, from the last on, the others have come back. For several
 // that does not hold: there may by chance be room with fewer out, and not with more.
 func (s *search) spareDearest(compare func(a, b int) int) {
-	if s.setAll(s.set == nil); s.set != nil {
-		for order := inOrder(s.all(), compare); !s.fits(); {
-			s.move(order.next(), true)
-		}
+	if s.setAll(s.set == nil); s.set == nil {
+		s.spareAll(compare)
+		return
 	}
-	s.spareAll(compare)
+	order := s.inOrder(compare)
+	n := 0
+	for ; !s.fits(); n++ {
+		s.move(order[n], true)
+	}
+	for _, i := range slices.Backward(order[:n]) {
+		s.spare(i)
+	}
 }
 
-// all are the indexes of the victims.
-func (s *search) all() []int {
-	all := make([]int, len(s.victims))
-	for i := range all {
-		all[i] = i
+// inOrder are the indexes of the victims in an order. They come by price within a
+// standing, so that mostly few are out of order.
+func (s *search) inOrder(compare func(a, b int) int) []int {
+	all := s.hunt.memory.all[:0]
+	for i := range s.victims {
+		all = append(all, i)
 	}
+	s.hunt.memory.all = all
+	slices.SortFunc(all, compare)
 	return all
 }
 

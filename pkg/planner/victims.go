@@ -36,6 +36,7 @@ type victim struct {
 	// it holds of what is scarce.
 	price, weight int64
 	rank          int  // among all of the pass, by price
+	dense         int  // likewise, by price for what it holds; equal in both: the same
 	gone          bool // it was found for somebody
 
 	holds []holding // nil: not looked up
@@ -224,16 +225,26 @@ func (h *hunt) lookUp(v *victim) {
 // nodes that nobody could have whole, the youngest, the name.
 func (s *search) cheaper(a, b int) int {
 	x, y := s.victims[a], s.victims[b]
-	if c := cmp.Compare(x.price, y.price); c != 0 {
-		return c
+	if x.price != y.price {
+		return cmp.Compare(x.price, y.price)
 	}
-	return cmp.Or(cmp.Compare(s.further[a], s.further[b]), cmp.Compare(x.rank, y.rank))
+	return s.likelier(a, b)
 }
 
 // denser orders victims by what they cost for what they hold.
 func (s *search) denser(a, b int) int {
-	x, y := s.victims[a], s.victims[b]
-	return cmp.Or(compareRatio(x.price, x.weight, y.price, y.weight), s.cheaper(a, b))
+	if x, y := s.victims[a].dense, s.victims[b].dense; x != y {
+		return cmp.Compare(x, y)
+	}
+	return s.likelier(a, b)
+}
+
+// likelier orders victims that cost the same.
+func (s *search) likelier(a, b int) int {
+	if s.further[a] != s.further[b] {
+		return cmp.Compare(s.further[a], s.further[b])
+	}
+	return cmp.Compare(s.victims[a].rank, s.victims[b].rank)
 }
 
 // compareRatio compares a/b with c/d, none of them below zero; what is divided

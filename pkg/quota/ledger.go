@@ -37,6 +37,7 @@ type Ledger struct {
 	tree  *Tree
 	from  Time
 	lines []line // by node, then cell: of a cohort, what reaches it
+	trial trial
 }
 
 // line is what is used of one node in one cell: used[i] from at[i] until
@@ -46,6 +47,7 @@ type line struct {
 	at     []Time
 	used   []batch.Amount
 	shared bool // with a clone: copy before writing
+	trial  int  // the last one that has written it
 }
 
 // NewLedger returns the ledger of what runs, from a time on. Charges are taken
@@ -135,7 +137,7 @@ func (l *Ledger) Clone() *Ledger {
 		return nil
 	}
 	l.Freeze()
-	return &Ledger{tree: l.tree, from: l.from, lines: slices.Clone(l.lines)}
+	return &Ledger{tree: l.tree, from: l.from, lines: slices.Clone(l.lines), trial: trial{number: l.trial.number}}
 }
 
 // Freeze makes the steps of l be copied before they are written: cloning a
@@ -200,29 +202,48 @@ func (l *Ledger) add(p piece) {
 	n := &l.tree.nodes[p.node]
 	s := &n.shares[p.cell]
 	is := l.line(p.node, p.cell)
+	l.keep(p.node*len(l.tree.cells)+p.cell, is)
 	is.own(l.from)
 	first := is.split(p.span.From)
 	last := len(is.at)
 	if p.span.Till != Never {
 		last = is.split(p.span.Till)
 	}
-	var up []piece
+	var buffer [2]piece // mostly it is one
+	up := buffer[:0]
+	next := piece{node: n.parent, cell: p.cell}
 	for i := first; i < last; i++ {
-		was := is.used[i]
-		if p.amount < 0 {
-			is.used[i] = max(0, was+p.amount)
-		} else {
-			is.used[i] = plus(was, p.amount)
+		was, now := is.used[i], max(0, is.used[i]+p.amount)
+		if p.amount > 0 {
+			now = plus(was, p.amount)
 		}
-		if reaches := s.reach(is.used[i]) - s.reach(was); n.parent >= 0 && reaches != 0 {
-			up = pass(up, piece{node: n.parent, cell: p.cell, span: Span{From: is.at[i], Till: is.end(i)}, amount: reaches})
+		is.used[i] = now
+		reaches := now - was
+		if s.kept > 0 {
+			reaches = s.reach(now) - s.reach(was)
+		}
+		if reaches != next.amount {
+			next.span.Till = is.at[i]
+			up = next.upward(up)
+			next.amount, next.span.From = reaches, is.at[i]
 		}
 	}
+	next.span.Till = p.span.Till
+	up = next.upward(up)
 	is.join(last)
 	is.join(first)
 	for _, more := range up {
 		l.add(more)
 	}
+}
+
+// upward adds a piece to those that a cohort is to take into account, unless it is
+// nothing to it.
+func (p piece) upward(up []piece) []piece {
+	if p.node < 0 || p.amount == 0 {
+		return up
+	}
+	return append(up, p)
 }
 
 // pass adds a piece to those before it, as one with the last if it goes on.

@@ -1,6 +1,7 @@
 package timeline
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/berth-dev/berth/pkg/batch"
@@ -34,10 +35,11 @@ func (t *Timeline) line(node int) *line { return &t.pages[node/pageSize].of[node
 // own is what is free on a node, to be written by t alone.
 func (t *Timeline) own(node int) *line {
 	l := t.replace(node)
-	if l.owner != t.owner {
+	mine := cmp.Or(t.trial.owner, t.owner)
+	if l.owner != mine {
 		steps := len(l.at) + splitsSoon
 		*l = line{
-			owner: t.owner,
+			owner: mine,
 			at:    append(make([]Time, 0, steps), l.at...),
 			free:  append(make([]batch.Amount, 0, steps*t.width), l.free...),
 		}
@@ -58,5 +60,7 @@ func (t *Timeline) replace(node int) *line {
 	if p.owner != t.owner {
 		p.owner, p.of = t.owner, slices.Clone(p.of)
 	}
-	return &p.of[node%pageSize]
+	l := &p.of[node%pageSize]
+	t.trial.keep(node, l)
+	return l
 }

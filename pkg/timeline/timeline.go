@@ -76,6 +76,7 @@ type Timeline struct {
 	from     Time
 	capacity []batch.Vector
 	owner    *owner // nil: nothing is its own
+	trial    trial
 	number   int    // of nodes
 	pages    []page
 	scratch  scratch
@@ -124,7 +125,9 @@ func (t *Timeline) Freeze() {
 			}
 		}
 	}
-	t.owner = nil
+	if t.owner = nil; t.trial.owner != nil {
+		t.trial.owner = &owner{} // what it has written is shared by now
+	}
 }
 
 // Since is a clone that begins at a later time. Nothing may end in between;
