@@ -170,11 +170,11 @@ func (t *Timeline) stillAs(old pick, was Look) (pick, bool) {
 func (c *candidate) beats(p *pick) bool {
 	switch all, before := c.take >= p.left, p.take >= p.left; {
 	case all && before:
-		return better(*c, p.candidate) < 0
+		return better(c, &p.candidate) < 0
 	case all || before:
 		return all
 	default:
-		return byTake(*c, p.candidate) < 0
+		return byTake(c, &p.candidate) < 0
 	}
 }
 

@@ -32,6 +32,16 @@ func (o *opening) join(other *opening) {
 	o.first, o.last, o.long = min(o.first, other.first), min(o.last, other.last), max(o.long, other.long)
 }
 
+// tail is the room for pods in the last step of a node, which holds for ever: enough to
+// say of a run that begins then how the node counts, without a look at its steps.
+type tail struct {
+	from  Time // when the step begins
+	since Time // that there has been as much room
+	room  int32
+	idle  bool // nothing sits there
+	known bool // else nobody has asked
+}
+
 // Chance is when any of some nodes has room for a pod, in short: enough to say
 // of most runs that none of these nodes is of use to them.
 type Chance struct {
@@ -66,7 +76,8 @@ func (t *Timeline) Chances(c *Chance, s *Set, nodes *Nodes) {
 type openPage struct {
 	owner *owner
 	of    [pageSize]opening
-	all   opening // of them taken together
+	tails [pageSize]tail
+	all   opening // of of taken together
 	stale bool    // all is not known any more
 }
 
@@ -79,6 +90,22 @@ type openings struct {
 
 // of is the opening of a node.
 func (o *openings) of(node int32) *opening { return &o.pages[node/pageSize].of[node%pageSize] }
+
+// tailOf is the tail of a node for pods of a set; nil: none is kept.
+func (t *Timeline) tailOf(o *openings, node int32, s *Set) *tail {
+	if o == nil {
+		return nil
+	}
+	p := o.pages[node/pageSize]
+	is := &p.tails[node%pageSize]
+	if !is.known {
+		if p.owner != t.owner {
+			return nil
+		}
+		*is = t.line(int(node)).tail(s, t.capacity[node])
+	}
+	return is
+}
 
 // opensFor are the openings for a set of pods; nil: its nodes are few.
 func (t *Timeline) opensFor(s *Set) *openings {
@@ -105,6 +132,7 @@ func (t *Timeline) opensFor(s *Set) *openings {
 			o.pages[node/pageSize] = p
 		}
 		p.of[node%pageSize] = t.line(int(node)).opens(s, t.width)
+		p.tails[node%pageSize].known = false
 		p.stale = true
 	}
 	o.read = len(t.written)
@@ -144,6 +172,17 @@ func (t *Timeline) addOpenings(s *Set) *openings {
 	}
 	t.openings = append(t.openings, o)
 	return &t.openings[len(t.openings)-1]
+}
+
+// tail is the room for pods of a set in the last step.
+func (l *line) tail(s *Set, capacity batch.Vector) tail {
+	i, width := len(l.at)-1, len(capacity)
+	free := l.vector(i, width)
+	is := tail{known: true, from: l.at[i], since: l.at[i], room: int32(s.room(free, batch.PodsMax)), idle: slices.Equal(free, capacity)}
+	for ; i > 0 && is.room > 0 && s.room(l.vector(i-1, width), int(is.room)) >= int(is.room); i-- {
+		is.since = l.at[i-1]
+	}
+	return is
 }
 
 // sum works out the opening of all nodes of a page. Only its owner may.

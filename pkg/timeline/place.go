@@ -143,44 +143,55 @@ func (t *Timeline) choose(set int, s *Set, candidates []candidate) ([]Seat, []pi
 // more are taken, since each takes at least one pod.
 func firstByTake(candidates []candidate, n int) {
 	if len(candidates) <= 4*n {
-		slices.SortFunc(candidates, byTake)
+		sortByTake(candidates)
 		return
 	}
 	front := candidates[:n]
-	slices.SortFunc(front, byTake)
+	sortByTake(front)
 	for i := n; i < len(candidates); i++ {
-		if byTake(candidates[i], front[n-1]) >= 0 {
+		if byTake(&candidates[i], &front[n-1]) >= 0 {
 			continue
 		}
 		front[n-1], candidates[i] = candidates[i], front[n-1]
-		for k := n - 1; k > 0 && byTake(front[k], front[k-1]) < 0; k-- {
+		for k := n - 1; k > 0 && byTake(&front[k], &front[k-1]) < 0; k-- {
 			front[k], front[k-1] = front[k-1], front[k]
 		}
 	}
 }
 
+func sortByTake(candidates []candidate) {
+	slices.SortFunc(candidates, func(a, b candidate) int { return byTake(&a, &b) })
+}
+
 // byTake orders nodes by how many pods they take, then as better does.
-func byTake(a, b candidate) int {
-	return cmp.Or(cmp.Compare(b.take, a.take), better(a, b))
+func byTake(a, b *candidate) int {
+	if a.take != b.take {
+		return cmp.Compare(b.take, a.take)
+	}
+	return better(a, b)
 }
 
 // better orders nodes that take enough: one in use before an empty one, the
 // fuller before the emptier, the one that becomes free later, the name.
-func better(a, b candidate) int {
-	if a.used != b.used {
-		if a.used {
-			return -1
-		}
+func better(a, b *candidate) int {
+	switch {
+	case a.used != b.used && a.used:
+		return -1
+	case a.used != b.used:
 		return 1
+	case a.room != b.room:
+		return cmp.Compare(a.room, b.room)
+	case a.since != b.since:
+		return cmp.Compare(b.since, a.since)
 	}
-	return cmp.Or(cmp.Compare(a.room, b.room), cmp.Compare(b.since, a.since), cmp.Compare(a.node, b.node))
+	return cmp.Compare(a.node, b.node)
 }
 
 // fullest is the best node that takes all of n pods; -1: none does.
 func fullest(candidates []candidate, n int) int {
 	best := -1
 	for i := range candidates {
-		if c := &candidates[i]; c.take >= n && (best < 0 || better(*c, candidates[best]) < 0) {
+		if c := &candidates[i]; c.take >= n && (best < 0 || better(c, &candidates[best]) < 0) {
 			best = i
 		}
 	}
@@ -196,30 +207,40 @@ func (t *Timeline) candidates(s *Set, nodes []int32, span Span) []candidate {
 	if span.Till == Never {
 		long = Forever
 	}
+	var opens *openings
 	if len(nodes) == len(s.Nodes) { // of a few, each is as soon looked at
-		nodes = t.openNodes(s, long, span.From+1)
+		nodes, opens = t.openNodes(s, long, span.From+1), t.opensFor(s)
 	}
 	for _, node := range nodes {
-		l := t.line(int(node))
-		i := l.step(span.From)
-		free := l.vector(i, t.width)
-		room := s.room(free, batch.PodsMax)
-		for j := i + 1; room > 0 && j < len(l.at) && l.at[j] < span.Till; j++ {
-			room = s.room(l.vector(j, t.width), room)
+		var c candidate
+		if tail := t.tailOf(opens, node, s); tail != nil && span.From >= tail.from {
+			c = candidate{node: node, room: int(tail.room), since: tail.since, used: !tail.idle}
+		} else {
+			c = t.candidate(s, node, span)
 		}
-		if room == 0 {
-			continue
+		if c.room > 0 {
+			c.take, c.since = min(c.room, most), max(c.since, t.from)
+			found = append(found, c)
 		}
-		c := candidate{node: node, take: min(room, most), room: room, since: l.at[i]}
-		c.used = !slices.Equal(free, t.capacity[node])
-		for ; i > 0 && s.room(l.vector(i-1, t.width), room) >= room; i-- {
-			c.since = l.at[i-1]
-		}
-		c.since = max(c.since, t.from)
-		found = append(found, c)
 	}
 	t.scratch.candidates = found
 	return found
+}
+
+// candidate is what a node has to offer for a set over a span: the room, and since when.
+func (t *Timeline) candidate(s *Set, node int32, span Span) candidate {
+	l := t.line(int(node))
+	i := l.step(span.From)
+	free := l.vector(i, t.width)
+	room := s.room(free, batch.PodsMax)
+	for j := i + 1; room > 0 && j < len(l.at) && l.at[j] < span.Till; j++ {
+		room = s.room(l.vector(j, t.width), room)
+	}
+	c := candidate{node: node, room: room, since: l.at[i], used: !slices.Equal(free, t.capacity[node])}
+	for ; i > 0 && room > 0 && s.room(l.vector(i-1, t.width), room) >= room; i-- {
+		c.since = l.at[i-1]
+	}
+	return c
 }
 
 // Free is the least of each resource that is free on a node over a span.

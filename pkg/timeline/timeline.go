@@ -77,7 +77,7 @@ type Timeline struct {
 	capacity []batch.Vector
 	owner    *owner // nil: nothing is its own
 	trial    trial
-	number   int    // of nodes
+	number   int // of nodes
 	pages    []page
 	scratch  scratch
 
