@@ -71,21 +71,21 @@ func (p *pass) claim(w *batch.Waiting) claim {
 	return k
 }
 
-// contender works out what a workload needs in a queue, or that it can never
-// have it.
-func (p *pass) contender(k *claim, q *batch.Queue) (*contender, batch.Verdict) {
-	c := &contender{claim: k, queue: q}
+// contend makes c the record of a claim in a queue: it works out what the workload
+// needs there, or that it can never have it.
+func (p *pass) contend(c *contender, k *claim, q *batch.Queue) batch.Verdict {
+	*c = contender{claim: k, queue: q}
 	if v := p.limits(c); v.Reason != "" {
-		return nil, v
+		return v
 	}
 	s := p.shape(k.waiting, q)
 	if s.never.Reason != "" {
 		never := s.never
 		never.Facts.Queue = q.Name
-		return nil, never
+		return never
 	}
 	c.options, c.key.shape, c.key.long = s.options, s, c.long
-	return c, batch.Verdict{}
+	return batch.Verdict{}
 }
 
 func (p *pass) shape(w *batch.Waiting, q *batch.Queue) *shape {

@@ -88,12 +88,17 @@ func (p *pass) judge(w *batch.Waiting) (*claim, batch.Verdict) {
 		return nil, verdictOf(batch.ReasonInvalidSpec, batch.Facts{Text: workload.Invalid})
 	}
 	queues, missing := p.queuesOf(workload)
-	k := new(claim)
+	first := new(single)
+	k := &first.claim
 	*k = p.claim(w)
+	k.records = first.records[:0]
 	var never batch.Verdict
 	for _, q := range queues {
-		c, v := p.contender(k, q)
-		if v.Reason == "" {
+		c := &first.record
+		if len(k.records) > 0 {
+			c = new(contender)
+		}
+		if v := p.contend(c, k, q); v.Reason == "" {
 			k.records = append(k.records, c)
 		} else if never.Reason == "" {
 			never = v
@@ -128,7 +133,7 @@ func (p *pass) enter(k *claim) (shut batch.Verdict) {
 	if why := p.Accounts.Turn(who); why != "" {
 		return p.turned(who, why, k.records[0].queue, who.Account)
 	}
-	open := k.records[:0:0]
+	open := k.records[:0]
 	for _, c := range k.records {
 		if v := p.admit(who, c); v.Reason == "" {
 			open = append(open, c)

@@ -91,12 +91,8 @@ type openings struct {
 // of is the opening of a node.
 func (o *openings) of(node int32) *opening { return &o.pages[node/pageSize].of[node%pageSize] }
 
-// tailOf is the tail of a node for pods of a set; nil: none is kept.
-func (t *Timeline) tailOf(o *openings, node int32, s *Set) *tail {
-	if o == nil {
-		return nil
-	}
-	p := o.pages[node/pageSize]
+// tailOf is the tail of a node on a page, for pods of a set; nil: none is kept.
+func (t *Timeline) tailOf(p *openPage, node int32, s *Set) *tail {
 	is := &p.tails[node%pageSize]
 	if !is.known {
 		if p.owner != t.owner {

@@ -201,30 +201,62 @@ func fullest(candidates []candidate, n int) int {
 // candidates are those of the nodes that take at least one pod of the set over
 // the span.
 func (t *Timeline) candidates(s *Set, nodes []int32, span Span) []candidate {
-	found := t.scratch.candidates[:0]
-	most := s.most()
-	long := Long(span.Till - span.From)
-	if span.Till == Never {
-		long = Forever
-	}
-	var opens *openings
 	if len(nodes) == len(s.Nodes) { // of a few, each is as soon looked at
-		nodes, opens = t.openNodes(s, long, span.From+1), t.opensFor(s)
-	}
-	for _, node := range nodes {
-		var c candidate
-		if tail := t.tailOf(opens, node, s); tail != nil && span.From >= tail.from {
-			c = candidate{node: node, room: int(tail.room), since: tail.since, used: !tail.idle}
-		} else {
-			c = t.candidate(s, node, span)
+		if opens := t.opensFor(s); opens != nil {
+			return t.candidatesBy(opens, s, span)
 		}
-		if c.room > 0 {
-			c.take, c.since = min(c.room, most), max(c.since, t.from)
-			found = append(found, c)
+	}
+	found := t.scratch.candidates[:0]
+	for _, node := range nodes {
+		if c := t.candidate(s, node, span); c.room > 0 {
+			found = append(found, c.of(s, t.from))
 		}
 	}
 	t.scratch.candidates = found
 	return found
+}
+
+// candidatesBy is candidates, of all nodes of a set, by their openings.
+func (t *Timeline) candidatesBy(opens *openings, s *Set, span Span) []candidate {
+	found := t.scratch.candidates[:0]
+	long, till := span.long(), span.From+1
+	for nodes := s.Nodes; len(nodes) > 0; {
+		p, after := opens.pages[nodes[0]/pageSize], endOfPage(nodes)
+		page := nodes[:after]
+		if nodes = nodes[after:]; t.shuts(p, long, till) {
+			continue
+		}
+		for _, node := range page {
+			if p.of[node%pageSize].shut(long, till) {
+				continue
+			}
+			var c candidate
+			if tail := t.tailOf(p, node, s); tail != nil && span.From >= tail.from {
+				c = candidate{node: node, room: int(tail.room), since: tail.since, used: !tail.idle}
+			} else {
+				c = t.candidate(s, node, span)
+			}
+			if c.room > 0 {
+				found = append(found, c.of(s, t.from))
+			}
+		}
+	}
+	t.scratch.candidates = found
+	return found
+}
+
+// long is the length of a span.
+func (s Span) long() Long {
+	if s.Till == Never {
+		return Forever
+	}
+	return Long(s.Till - s.From)
+}
+
+// of is what a node counts for in a set, on a timeline that begins at a time.
+func (c candidate) of(s *Set, from Time) candidate {
+	c.take, c.since = min(c.room, s.most()), max(c.since, from)
+	return c
 }
 
 // candidate is what a node has to offer for a set over a span: the room, and since when.
