@@ -23,6 +23,10 @@ func (h *hunt) try(index int, c *contender) {
 	if len(s.victims) == 0 || !h.mayTake(c) {
 		return
 	}
+	if h.full() {
+		h.p.plan.Stats.Unsettled = true // it is looked at by the next plan
+		return
+	}
 	for option := 0; option < len(c.options); {
 		end := endOfGroup(c.options, option)
 		var best *deal

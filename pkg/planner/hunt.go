@@ -264,6 +264,11 @@ func (h *hunt) passesOver(index int) bool {
 	return s != nil && !p.touched[index] && s.hasNothing(is)
 }
 
+// full says whether as many were found places as may be in one plan.
+func (h *hunt) full() bool {
+	return h.prey == preyRuns && len(h.p.made)+len(h.made) >= preemptorsMax
+}
+
 // mayTake says whether a contender may take a place: who is barred may still
 // have that of one that does not run yet, and one beside all that starts.
 func (h *hunt) mayTake(c *contender) bool {

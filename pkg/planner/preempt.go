@@ -23,6 +23,11 @@ const roundsToVet = 3
 // lost their places at once.
 const retriesMax = 3
 
+// preemptorsMax bounds for how many others are told to go in one plan. The next ones
+// are found places by the plan a second later, so that no burst of them holds up what
+// else there is to decide.
+const preemptorsMax = 250
+
 // preempt finds places for those that wait and may take the place of others. It
 // returns the pass to be made with what was found, or nil if nothing was.
 //
@@ -36,13 +41,17 @@ const retriesMax = 3
 // it: what starts as running, to be taken together with what runs. What is not taken
 // starts first in the pass that follows, so that it is beside it that all is found.
 //
-// Whoever would be taken at once from a place that was made for it takes none.
+// Whoever would be taken at once from a place that was made for it takes none. Who is
+// one too many in a plan (preemptorsMax) is looked at by the next.
 func (p *pass) preempt() *pass {
 	if !p.anyMayTake() {
 		return nil
 	}
 	for _, of := range []prey{preyNamed, preyRuns, preyStarts, preyAll} {
 		if of == preyNamed && len(p.named) == 0 || of >= preyStarts && len(p.begun) == 0 {
+			continue
+		}
+		if of == preyAll && len(p.made) >= preemptorsMax {
 			continue
 		}
 		h := p.newHunt(of)
