@@ -168,7 +168,7 @@ func (t *Timeline) stillAs(old pick, was Look) (pick, bool) {
 
 // beats says whether a candidate would have been taken in the place of a pick.
 func (c *candidate) beats(p *pick) bool {
-	switch all, before := c.take >= p.left, p.take >= p.left; {
+	switch all, before := int(c.take) >= p.left, int(p.take) >= p.left; {
 	case all && before:
 		return better(c, &p.candidate) < 0
 	case all || before:

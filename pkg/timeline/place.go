@@ -9,13 +9,13 @@ import (
 
 // candidate is a node that takes at least one pod of a set at some start.
 type candidate struct {
-	node int32
-	take int  // pods of the set that it takes
-	room int  // pods that it would take if the set had no bounds: its emptiness
-	used bool // something sits there at that time
 	// since is when the room came up; later is better, so that what is idle
 	// before that stays open to others.
 	since Time
+	node  int32
+	take  int32 // pods of the set that it takes
+	room  int32 // pods that it would take if the set had no bounds: its emptiness
+	used  bool  // something sits there at that time
 }
 
 // At is a place for a gang that begins at a given time; false if there is
@@ -67,7 +67,7 @@ func (t *Timeline) giveBack(p Place) {
 // Room is how many pods of a set could begin at a time, and on how many nodes.
 func (t *Timeline) Room(s *Set, long Long, at Time) (pods, nodes int) {
 	for _, c := range t.candidates(s, s.Nodes, Span{From: at, Till: at.plus(long)}) {
-		pods += c.take
+		pods += int(c.take)
 		nodes++
 	}
 	return pods, nodes
@@ -82,7 +82,7 @@ func (t *Timeline) scarceFirst(need Need, span Span) []int {
 	for i := range need.Sets {
 		order[i] = i
 		for _, c := range t.candidates(&need.Sets[i], need.Sets[i].Nodes, span) {
-			spare[i] += c.room
+			spare[i] += int(c.room)
 		}
 		spare[i] -= need.Sets[i].Pods
 	}
@@ -103,8 +103,8 @@ func (t *Timeline) seat(set int, s *Set, span Span) ([]Seat, []pick, bool) {
 func (t *Timeline) choose(set int, s *Set, candidates []candidate) ([]Seat, []pick, bool) {
 	room, most := 0, 0
 	for i := range candidates {
-		room += candidates[i].take
-		most = max(most, candidates[i].take)
+		take := int(candidates[i].take)
+		room, most = room+take, max(most, take)
 	}
 	if room < s.Pods {
 		return nil, nil, false
@@ -125,7 +125,7 @@ func (t *Timeline) choose(set int, s *Set, candidates []candidate) ([]Seat, []pi
 			best = 0
 		}
 		c := candidates[best]
-		n := min(left, c.take)
+		n := min(left, int(c.take))
 		seats = append(seats, Seat{Set: set, Node: int(c.node), Pods: n, Each: s.Each})
 		picks = append(picks, pick{candidate: c, left: left})
 		left -= n
@@ -191,7 +191,7 @@ func better(a, b *candidate) int {
 func fullest(candidates []candidate, n int) int {
 	best := -1
 	for i := range candidates {
-		if c := &candidates[i]; c.take >= n && (best < 0 || better(c, &candidates[best]) < 0) {
+		if c := &candidates[i]; int(c.take) >= n && (best < 0 || better(c, &candidates[best]) < 0) {
 			best = i
 		}
 	}
@@ -206,19 +206,25 @@ func (t *Timeline) candidates(s *Set, nodes []int32, span Span) []candidate {
 			return t.candidatesBy(opens, s, span)
 		}
 	}
-	found := t.scratch.candidates[:0]
+	found, most, n := t.roomFor(len(nodes)), s.most(), 0
 	for _, node := range nodes {
-		if c := t.candidate(s, node, span); c.room > 0 {
-			found = append(found, c.of(s, t.from))
+		if c := &found[n]; t.candidate(c, s, node, span) {
+			c.count(most, t.from)
+			n++
 		}
 	}
-	t.scratch.candidates = found
-	return found
+	return found[:n]
+}
+
+// roomFor is memory for so many candidates, until it is asked again.
+func (t *Timeline) roomFor(n int) []candidate {
+	t.scratch.candidates = slices.Grow(t.scratch.candidates[:0], n)[:n]
+	return t.scratch.candidates
 }
 
 // candidatesBy is candidates, of all nodes of a set, by their openings.
 func (t *Timeline) candidatesBy(opens *openings, s *Set, span Span) []candidate {
-	found := t.scratch.candidates[:0]
+	found, most, n := t.roomFor(len(s.Nodes)), s.most(), 0
 	long, till := span.long(), span.From+1
 	for nodes := s.Nodes; len(nodes) > 0; {
 		p, after := opens.pages[nodes[0]/pageSize], endOfPage(nodes)
@@ -230,19 +236,19 @@ func (t *Timeline) candidatesBy(opens *openings, s *Set, span Span) []candidate 
 			if p.of[node%pageSize].shut(long, till) {
 				continue
 			}
-			var c candidate
+			c := &found[n]
 			if tail := t.tailOf(p, node, s); tail != nil && span.From >= tail.from {
-				c = candidate{node: node, room: int(tail.room), since: tail.since, used: !tail.idle}
+				c.since, c.node, c.room, c.used = tail.since, node, tail.room, !tail.idle
 			} else {
-				c = t.candidate(s, node, span)
+				t.candidate(c, s, node, span)
 			}
 			if c.room > 0 {
-				found = append(found, c.of(s, t.from))
+				c.count(most, t.from)
+				n++
 			}
 		}
 	}
-	t.scratch.candidates = found
-	return found
+	return found[:n]
 }
 
 // long is the length of a span.
@@ -253,14 +259,15 @@ func (s Span) long() Long {
 	return Long(s.Till - s.From)
 }
 
-// of is what a node counts for in a set, on a timeline that begins at a time.
-func (c candidate) of(s *Set, from Time) candidate {
-	c.take, c.since = min(c.room, s.most()), max(c.since, from)
-	return c
+// count works out what a node counts for where it takes so many pods at most, on a
+// timeline that begins at a time.
+func (c *candidate) count(most int, from Time) {
+	c.take, c.since = int32(min(int(c.room), most)), max(c.since, from)
 }
 
-// candidate is what a node has to offer for a set over a span: the room, and since when.
-func (t *Timeline) candidate(s *Set, node int32, span Span) candidate {
+// candidate makes c what a node has to offer for a set over a span: the room, and since
+// when. False: it has none.
+func (t *Timeline) candidate(c *candidate, s *Set, node int32, span Span) bool {
 	l := t.line(int(node))
 	i := l.step(span.From)
 	free := l.vector(i, t.width)
@@ -268,11 +275,11 @@ func (t *Timeline) candidate(s *Set, node int32, span Span) candidate {
 	for j := i + 1; room > 0 && j < len(l.at) && l.at[j] < span.Till; j++ {
 		room = s.room(l.vector(j, t.width), room)
 	}
-	c := candidate{node: node, room: room, since: l.at[i], used: !slices.Equal(free, t.capacity[node])}
+	*c = candidate{node: node, room: int32(room), since: l.at[i], used: !slices.Equal(free, t.capacity[node])}
 	for ; i > 0 && room > 0 && s.room(l.vector(i-1, t.width), room) >= room; i-- {
 		c.since = l.at[i-1]
 	}
-	return c
+	return room > 0
 }
 
 // Free is the least of each resource that is free on a node over a span.
