@@ -45,14 +45,14 @@ type search struct {
 	spots   []spot        // nodes that would do and have victims
 	spotsOf [][]int32     // by victim
 	checks  int
-	rich    bool             // there is quota, whoever stays
-	paid    bool             // there was with those that had settled, when it was asked; see pays
-	asked   bool             // whether there was
-	settled []bool           // what it pays was given back
+	rich    bool   // there is quota, whoever stays
+	paid    bool   // there was with those that had settled, when it was asked; see pays
+	asked   bool   // whether there was
+	settled []bool // what it pays was given back
 	// unsettled are victims of which that may differ from whether they are out.
 	unsettled []int
-	trial   []bool           // out for a look, on the node that is looked at
-	gone    []timeline.Taken // memory that is used again
+	trial     []bool           // out for a look, on the node that is looked at
+	gone      []timeline.Taken // memory that is used again
 }
 
 // memory is that of a search, which the next one of its hunt uses again: of many that

@@ -1,5 +1,7 @@
 package timeline
 
+import "slices"
+
 // trial is what a timeline was before a trial began: nodes that were written since,
 // with the lines that they had, in turn.
 type trial struct {
@@ -34,9 +36,9 @@ func (t *Timeline) Try() {
 func (t *Timeline) Undo() {
 	before := t.trial.before
 	t.trial = trial{before: before[:0]}
-	for i := len(before) - 1; i >= 0; i-- { // a node may have been kept twice, the first is what it was
-		*t.replace(before[i].node) = before[i].line
-		t.written = append(t.written, int32(before[i].node))
+	for _, was := range slices.Backward(before) { // a node may have been kept twice, the first is what it was
+		*t.replace(was.node) = was.line
+		t.written = append(t.written, int32(was.node))
 	}
 	clear(before)
 }
