@@ -182,7 +182,9 @@ func (l *loader) behaviour(path string, j *v1alpha1.Job, out *Job) {
 		out.Saves = &Saves{
 			Every: l.offset(path+".every", c.Every), Save: l.offset(path+".save", c.Save), Resume: l.offset(path+".resume", c.Resume),
 		}
-		out.Workload.Checkpoint.Every = out.Saves.Every
+		if out.Workload.Checkpoint.Every = out.Saves.Every; c.Every != "" && out.Saves.Every <= 0 {
+			l.wrong(path+".every", "is %s: it must be longer than 0s; leave it out for a job that saves at a notice alone", c.Every)
+		}
 	}
 }
 

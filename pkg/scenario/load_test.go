@@ -85,6 +85,7 @@ func TestWhatIsWrongIsSaidWithPlaceAndRemedy(t *testing.T) {
 		{"a slip in onNodeLoss", spec("  jobs: [{name: a, onNodeLoss: Wait}]"), `spec.jobs[0].onNodeLoss: "Wait" is not one of Requeue, Replace`},
 		{"a reaction that is none", spec("  jobs: [{name: a, onNotice: wait}]"), "spec.jobs[0].onNotice: is neither ignore nor a time to exit after"},
 		{"a reaction with a slip", spec("  jobs: [{name: a, onNotice: {exits: 5s}}]"), "spec.jobs[0].onNotice: is neither ignore nor a time to exit after"},
+		{"saves all the time", spec("  jobs: [{name: a, checkpoint: {every: 0s}}]"), "spec.jobs[0].checkpoint.every: is 0s: it must be longer than 0s; leave it out"},
 		{"a reaction at no time", spec("  jobs: [{name: a, onNotice: {exitsAfter: soon}}]"), "spec.jobs[0].onNotice.exitsAfter"},
 		{"taken by nobody", spec("  jobs: [{name: a}]", "  expect: [{job: a, by: b}]"), `spec.expect[0].by: there is no job "b"`},
 		{"an eviction of a moment", spec("  jobs: [{name: a}]", "  expect: [{at: 1m, job: a, evictedAt: [1m]}]"), "spec.expect[0].evictedAt: is of the whole run"},
