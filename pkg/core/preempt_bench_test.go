@@ -92,7 +92,8 @@ func BenchmarkVictims(b *testing.B) {
 
 // BenchmarkPlanPreempting is BenchmarkPlan, and BenchmarkPlanWithQuota, where a
 // fifth of the pending may take the place of what runs, and where the others may
-// reclaim too: when they come, and after one event when all that can be taken is.
+// reclaim too: the plan when they come, all plans until nobody is left who takes a
+// place, and each after one event from then on.
 func BenchmarkPlanPreempting(b *testing.B) {
 	defer options.CollectRarely()() // as the controller has it
 	for _, s := range []size{{1000, 600, 5000, 1000}, {10_000, 5000, 50_000, 1000}} {
