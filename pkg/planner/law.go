@@ -20,7 +20,7 @@ type law struct {
 type footing struct {
 	reckoned int // hunt.reckoned, when it was made
 	after    *quota.Usage
-	others   []batch.QueueName // whose work the victims are, but for the scene's own
+	others   []*batch.Queue // whose work the victims are, but for the scene's own
 	// lawless are requests that quotas give no right at all.
 	lawless map[ask]bool
 }
@@ -40,7 +40,8 @@ func (h *hunt) lawFor(c *contender, option int, s *scene) law {
 	l := law{reclaim: map[batch.QueueName]bool{}, borrow: map[batch.QueueName]bool{}}
 	bill := c.options[option].bill
 	var after *quota.Usage
-	for _, name := range s.rests().others {
+	for _, q := range s.rests().others {
+		name := q.Name
 		if !h.usage.AboveNominal(name, bill) {
 			continue
 		}
@@ -59,14 +60,16 @@ func (s *scene) rests() *footing {
 		return b
 	}
 	*b = footing{reckoned: h.reckoned, after: h.most.Clone(), lawless: map[ask]bool{}}
-	for _, v := range slices.Concat(s.expiring, s.victims) {
-		h.lookUp(v)
-		switch {
-		case v.gone:
-		case v.queue == s.queue:
-			removePaid(b.after, v)
-		case !slices.Contains(b.others, v.queue.Name):
-			b.others = append(b.others, v.queue.Name)
+	for _, all := range [][]*victim{s.expiring, s.victims} {
+		for _, v := range all {
+			switch {
+			case v.gone:
+			case v.queue == s.queue:
+				h.lookUp(v)
+				removePaid(b.after, v)
+			case !slices.Contains(b.others, v.queue):
+				b.others = append(b.others, v.queue)
+			}
 		}
 	}
 	return b
@@ -88,8 +91,8 @@ func (l *law) grants(r right, v *victim) bool {
 func (s *scene) none(l law) bool {
 	rules := &s.queue.Preemption
 	may := func(whom batch.PreemptWhom) bool { return whom != "" && whom != batch.WhomNever }
-	for _, name := range s.rests().others {
-		if may(rules.ReclaimWithinCohort) && l.reclaim[name] || may(rules.BorrowWithinCohort) && l.borrow[name] {
+	for _, q := range s.rests().others {
+		if may(rules.ReclaimWithinCohort) && l.reclaim[q.Name] || may(rules.BorrowWithinCohort) && l.borrow[q.Name] {
 			return false
 		}
 	}
