@@ -91,6 +91,7 @@ func readiness(mgr manager.Manager, watches *live.Watches) error {
 		"pods": &corev1.Pod{}, "nodes": &corev1.Node{}, "namespaces": &corev1.Namespace{}, "limitranges": &corev1.LimitRange{},
 		"jobs": &batchv1.Job{}, "runtimeclasses": &nodev1.RuntimeClass{}, "priorityclasses": &schedulingv1.PriorityClass{},
 		"clusterqueues": &v1alpha1.ClusterQueue{}, "cohorts": &v1alpha1.Cohort{}, "localqueues": &v1alpha1.LocalQueue{},
+		"accounts": &v1alpha1.Account{}, "topologies": &v1alpha1.Topology{},
 		"queuedworkloads": &v1alpha1.QueuedWorkload{}, "resourceflavors": &v1alpha1.ResourceFlavor{}, "schedulingpolicies": &v1alpha1.SchedulingPolicy{},
 	} {
 		if err := mgr.AddReadyzCheck("sees-"+name, func(*http.Request) error { return watches.Check(object) }); err != nil {

@@ -247,7 +247,7 @@ func TestTheSummaryIsOfNow(t *testing.T) {
 			func() { convert.RecordStop(qw, batch.StopDecision{At: at(21)}, at(21)) },
 			line{
 				"Stopping", "Preempted", "2026-01-05T00:22:00Z",
-				"preempted by team/b; its pods were told to end at 2026-01-05T00:21:00Z and have until 2026-01-05T00:22:00Z; it waits again, at its old place, when they are gone",
+				"preempted by team/b; its pods were told to end at 2026-01-05T00:21:00Z and have their terminationGracePeriodSeconds for it; it waits again, at its old place, when they are gone",
 			},
 		},
 		{

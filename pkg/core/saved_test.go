@@ -62,3 +62,44 @@ func TestWhatARunHasSavedIsWhatItToldElseWhatIsDue(t *testing.T) {
 		})
 	}
 }
+
+// What is saved between the notice and the end is not lost; who saves nothing in that
+// time loses what he has done in it too.
+func TestWhatIsSavedInTheGraceIsNotLost(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name  string
+		saved float64 // the minute of its answer to the notice of minute 8; 0: none
+		end   float64 // the minute at which its pods are told to end
+		lost  time.Duration
+	}{
+		{name: "it has answered", saved: 9, end: 9, lost: 0},
+		{name: "it has not", end: 13, lost: 13 * time.Minute},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			h := newHand(t)
+			h.editQueue("main", func(q *batch.Queue) {
+				q.Preemption = batch.Preemption{Mode: batch.PreemptRequeue, Grace: 5 * time.Minute}
+			})
+			h.queue("top", func(q *batch.Queue) { q.Tier = 9 })
+			h.running(signal)
+			h.submit(job{name: "urgent", queue: "top", gpu: 8})
+			lost := func() time.Duration {
+				w := h.core.Snapshot().Waiting[0].Workload
+				return time.Duration(w.LastVerdict.Facts.Lost) * time.Second / 8
+			}
+			if h.at(8); lost() != 8*time.Minute {
+				t.Errorf("at its notice %v are lost, want 8m", lost())
+			}
+			if test.saved > 0 {
+				h.acknowledge(test.saved)
+			}
+			h.at(test.end)
+			// It is not gone when it should be: the place is there later, and that is told.
+			if h.at(14.1); lost() != test.lost {
+				t.Errorf("when it was told to end %v are lost, want %v", lost(), test.lost)
+			}
+		})
+	}
+}

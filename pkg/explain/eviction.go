@@ -10,13 +10,10 @@ import (
 // pods have, and what becomes of it then.
 func Eviction(e batch.Eviction) string {
 	text := e.Words()
-	switch {
-	case e.Stopped.IsZero():
+	if e.Stopped.IsZero() {
 		text += "; its pods run on until " + Instant(e.Until) + " at the latest, or until all have acknowledged"
-	case e.Stopped.Before(e.Until):
-		text += "; its pods were told to end at " + Instant(e.Stopped) + " and have until " + Instant(e.Until)
-	default:
-		text += "; its pods were told to end at " + Instant(e.Stopped)
+	} else {
+		text += "; its pods were told to end at " + Instant(e.Stopped) + " and have their terminationGracePeriodSeconds for it"
 	}
 	if e.Final != "" {
 		return fmt.Sprintf("%s; it ends as %s when they are gone", text, e.Final)

@@ -25,12 +25,12 @@ func TestEvictionsInWords(t *testing.T) {
 		{
 			"told to end with the notice",
 			batch.Eviction{Notice: notice, Stopped: noon, Final: batch.Preempted},
-			"preempted by team/urgent; its pods were told to end at 2026-01-05T12:00:00Z and have until 2026-01-05T12:02:00Z; it ends as Preempted when they are gone",
+			"preempted by team/urgent; its pods were told to end at 2026-01-05T12:00:00Z and have their terminationGracePeriodSeconds for it; it ends as Preempted when they are gone",
 		},
 		{
 			"stopped at the end of its grace",
 			batch.Eviction{Notice: notice, Stopped: noon.Add(2 * time.Minute)},
-			"preempted by team/urgent; its pods were told to end at 2026-01-05T12:02:00Z; it waits again, at its old place, when they are gone",
+			"preempted by team/urgent; its pods were told to end at 2026-01-05T12:02:00Z and have their terminationGracePeriodSeconds for it; it waits again, at its old place, when they are gone",
 		},
 	} {
 		if got := explain.Eviction(test.is); got != test.want {

@@ -38,7 +38,7 @@ func beyondQuota(f batch.Facts) string {
 	text := fmt.Sprintf("that is %s %s, and ClusterQueue %s could have %s at most%s", Amount(f.Resource, f.Need), noun(f.Resource), f.Queue,
 		Amount(f.Resource, f.Limit), where(f))
 	if f.Cohort != "" {
-		return text + fmt.Sprintf(", with all that Cohort %s has to lend", f.Cohort)
+		return text + fmt.Sprintf(", with all that it may borrow from Cohort %s", f.Cohort)
 	}
 	return text + " by its quota"
 }

@@ -47,7 +47,7 @@ func New() *Set {
 		}),
 		admissions: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "berth_admissions_total",
-			Help: "Workloads started, by ClusterQueue and by how: Order, or Backfill into a gap.",
+			Help: "Workloads started, by ClusterQueue and by how: Order, Backfill into a gap, or Preemption.",
 		}, []string{"cluster_queue", "via"}),
 		evictions: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "berth_evictions_total",

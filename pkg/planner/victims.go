@@ -154,11 +154,17 @@ func (p *pass) scarcest() batch.ResourceName {
 	return batch.ResourceGPU
 }
 
-// lostBy is the work that a run had not saved when it was told to end.
+// lostBy is the work that a run had not saved when it was told of its end, or, if its
+// pods ran on after that, when they were told to end. What it saves in between is saved.
 func (p *pass) lostBy(s *batch.Started) int64 {
 	told := p.now
 	if e := s.Workload.Eviction; e != nil {
-		told = e.Time
+		if told = e.Time; e.Stopped.After(told) {
+			told = e.Stopped
+		}
+		if at := s.Workload.CheckpointedAt; at.After(told) && !at.After(p.now) {
+			told = at
+		}
 	}
 	return p.weightOf(s.Workload) * max(0, int64(told.Sub(savedAt(s.Workload, told))/time.Second))
 }

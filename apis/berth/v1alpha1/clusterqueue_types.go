@@ -159,13 +159,13 @@ type QueueWalltime struct {
 	// default is the walltime of work that declares none. Left out: max, and
 	// without that unlimited.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="self.matches('[1-9]')",messageExpression="'default is ' + self + ': work can not run for no time; leave default out for no default'"
+	// +kubebuilder:validation:XValidation:rule="self.matches('[1-9]') || !self.matches('^[0-9]')",messageExpression="'default is ' + self + ': work can not run for no time; leave default out for no default'"
 	Default Duration `json:"default,omitempty"`
 
 	// max is the longest walltime that work may declare; more is refused with
 	// the reason WalltimeLimit. Left out: unlimited.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="self.matches('[1-9]')",messageExpression="'max is ' + self + ': work can not run for no time; leave max out for no limit'"
+	// +kubebuilder:validation:XValidation:rule="self.matches('[1-9]') || !self.matches('^[0-9]')",messageExpression="'max is ' + self + ': work can not run for no time; leave max out for no limit'"
 	Max Duration `json:"max,omitempty"`
 
 	// overrun is how long a run may go on past its deadline before it is
@@ -288,9 +288,13 @@ type QueuePreemption struct {
 	// +default="Never"
 	Mode PreemptionMode `json:"mode,omitempty"`
 
-	// grace is the time from the notice to the kill. The admission policy
-	// raises terminationGracePeriodSeconds of each Job to it on creation, the
-	// only time at which that can be done. Left out: the pods' own grace.
+	// grace is what work has from the notice on. Work that asks to be told
+	// (the annotation berth.dev/checkpoint) runs on for so long, or until it
+	// has acknowledged, and then its pods have their own
+	// terminationGracePeriodSeconds. Other work is told to end with the notice:
+	// the admission policy raises terminationGracePeriodSeconds of each Job to
+	// the grace on creation, the only time at which that can be done. Left out:
+	// the pods' own grace.
 	// +optional
 	Grace Duration `json:"grace,omitempty"`
 

@@ -48,7 +48,7 @@ type SchedulingPolicySpec struct {
 	// bound to a node; then it is taken back whole and waits again, longer
 	// after each try. Left out: 5m.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="self.matches('[1-9]')",messageExpression="'startTimeout is ' + self + ': no pod is bound in no time; leave startTimeout out for 5m'"
+	// +kubebuilder:validation:XValidation:rule="self.matches('[1-9]') || !self.matches('^[0-9]')",messageExpression="'startTimeout is ' + self + ': no pod is bound in no time; leave startTimeout out for 5m'"
 	StartTimeout Duration `json:"startTimeout,omitempty"`
 
 	// nodeFailure says when a node is given up. Left out: its defaults.
@@ -64,7 +64,7 @@ type NodeFailurePolicy struct {
 	// 300s after which Kubernetes deletes the pods of such a node, which counts
 	// as a failure of theirs. Left out: 60s.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="self.matches('[1-9]')",messageExpression="'timeout is ' + self + ': every late heartbeat would end work; leave timeout out for 60s'"
+	// +kubebuilder:validation:XValidation:rule="self.matches('[1-9]') || !self.matches('^[0-9]')",messageExpression="'timeout is ' + self + ': every late heartbeat would end work; leave timeout out for 60s'"
 	Timeout Duration `json:"timeout,omitempty"`
 }
 
@@ -177,7 +177,7 @@ type BackfillPolicy struct {
 	// window is how far ahead planned starts are shown; one beyond is kept and
 	// shown as unknown. Left out: 30d.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="self.matches('[1-9]')",messageExpression="'window is ' + self + ': no start could be shown; leave window out for 30d'"
+	// +kubebuilder:validation:XValidation:rule="self.matches('[1-9]') || !self.matches('^[0-9]')",messageExpression="'window is ' + self + ': no start could be shown; leave window out for 30d'"
 	Window Duration `json:"window,omitempty"`
 
 	// perUser is how many planned starts the work of one user may have; the
