@@ -51,7 +51,7 @@ func TestEventsTellTheStory(t *testing.T) {
 		{"taken back", batch.Plan{At: at(2), Evict: []batch.EvictDecision{{
 			ID: id("a"), Eviction: *batch.EvictedAtOnce(batch.Notice{Cause: batch.CauseSuspended, By: "somebody suspended its owner while it ran", Time: at(2)}),
 		}}}, []string{
-			"Stopping: somebody suspended its owner while it ran; its pods were told to end at 2026-03-02T08:02:00Z; it waits again, at its old place, when they are gone",
+			"Stopping: somebody suspended its owner while it ran; its pods were told to end at 2026-03-02T08:02:00Z and have their terminationGracePeriodSeconds for it; it waits again, at its old place, when they are gone",
 		}},
 		{"its pods are gone", batch.Plan{At: at(3), Requeue: []batch.RequeueDecision{{ID: id("a"), Restarts: 1}}}, []string{
 			"Requeued: its pods are gone; it waits again at its old place",
