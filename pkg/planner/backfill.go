@@ -46,7 +46,7 @@ func (p *pass) rounds() {
 	p.advanceAhead()
 	for idle := 0; idle < roundsMax; idle++ {
 		started, changed := p.round()
-		if !changed {
+		if !changed || p.draft {
 			return
 		}
 		if started {

@@ -26,8 +26,9 @@ func (p *pass) callRoll() {
 		return
 	}
 	p.roll = p.newRoll(len(p.waiting))
-	r := calling{pass: p, order: make([]ranked, 0, len(p.waiting)), sweeps: p.fleet.sweeps()}
+	r := calling{pass: p, order: make([]ranked, 0, len(p.waiting)), sweeps: p.fleet.sweeps(), takes: p.whoMayTake()}
 	before.match(p.waiting, func(w *batch.Waiting, known *entry) {
+		comes, others := known == nil || known.waiting != w, len(r.order)
 		switch {
 		case known != nil && known.waiting == w && known.lasts():
 		case known != nil && known.record != nil && onlyTold(known.waiting, w):
@@ -38,6 +39,9 @@ func (p *pass) callRoll() {
 			known = &fresh
 		}
 		r.enter(known)
+		if comes && len(r.order) > others && r.takes(r.order[others].queue) {
+			p.comers++
+		}
 	})
 	p.order, p.classes = p.roll.byTier(p.throttled(r.order, r.limited))
 	if p.roll.passing == 0 {
@@ -51,6 +55,7 @@ type calling struct {
 	order   []ranked
 	limited []*claim // members of arrays of which not all may run
 	sweeps  bool     // what is not asked for any more is forgotten
+	takes   func(*batch.Queue) bool
 }
 
 // enter puts one that has been judged into the roll.

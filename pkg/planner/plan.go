@@ -8,6 +8,14 @@ import (
 	"github.com/berth-dev/berth/pkg/timeline"
 )
 
+// draftMin is from how many newcomers on that may take the place of others the first
+// pass of a plan is a draft, of one round: as places will be made for some of them all
+// of it is gone over again, and what more rounds would move is moved then.
+//
+// Where nobody is found a place the draft is finished and everyone is looked at once
+// more, which with few newcomers would cost more than it saves.
+const draftMin = 64
+
 // Plan decides what should happen at a time. It returns changes only: with its
 // decisions assumed and no other event, the next plan is empty, unless this one was
 // cut short: then the next goes on a second later.
@@ -21,8 +29,14 @@ func Plan(snapshot batch.Snapshot, now time.Time) batch.Plan {
 		p.expire()
 		p.pickUp()
 		p.rank()
+		p.draft = round == 0 && p.comers >= draftMin
 		p.backfill()
 		again := p.preempt()
+		if p.draft && again == nil {
+			p.draft = false
+			p.backfill()
+			again = p.preempt()
+		}
 		if again == nil {
 			break
 		}
@@ -100,6 +114,8 @@ type pass struct {
 	barred bars
 	// lifted were barred, until places were made for others.
 	lifted map[batch.WorkloadID]lift
+	draft  bool // see draftMin
+	comers int  // newcomers that may take the place of others
 	// finds says that the pass before has just found somebody a place.
 	finds bool
 	// retried is how often they were looked at again all the same.

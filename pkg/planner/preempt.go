@@ -289,15 +289,7 @@ type lift struct {
 // anyMayTake says whether any of those that wait are of a queue whose work may take
 // the place of others. Mostly none are, and what runs need not be looked at.
 func (p *pass) anyMayTake() bool {
-	lowest, some := int32(math.MaxInt32), false
-	for _, q := range p.Queues { //order:any the least
-		if q.Preemption.LetsGo() {
-			lowest, some = min(lowest, q.Tier), true
-		}
-	}
-	if !some {
-		return false
-	}
+	takes := p.whoMayTake()
 	var last *batch.Queue
 	for i, c := range p.order {
 		var q *batch.Queue
@@ -307,12 +299,25 @@ func (p *pass) anyMayTake() bool {
 		if q == nil {
 			q = c.queue
 		}
-		if q != last && (q.Preemption.TakesMore() || q.Tier > lowest && !p.Policy.NoTierPreemption) {
+		if q != last && takes(q) {
 			return true
 		}
 		last = q
 	}
 	return false
+}
+
+// whoMayTake says of a queue whether its work may take the place of others at all.
+func (p *pass) whoMayTake() func(*batch.Queue) bool {
+	lowest, some := int32(math.MaxInt32), false
+	for _, q := range p.Queues { //order:any the least
+		if q.Preemption.LetsGo() {
+			lowest, some = min(lowest, q.Tier), true
+		}
+	}
+	return func(q *batch.Queue) bool {
+		return some && (q.Preemption.TakesMore() || q.Tier > lowest && !p.Policy.NoTierPreemption)
+	}
 }
 
 func plus(long, more timeline.Long) timeline.Long {
