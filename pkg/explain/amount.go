@@ -43,20 +43,24 @@ func binary(n int64) string {
 // asked says what a workload asks for: "4 × 8 nvidia.com/gpu". Of several
 // resources it names GPUs, else the one that is given, else all but pod slots.
 func asked(asks []batch.Ask, resource batch.ResourceName) string {
-	parts := make([]string, 0, len(asks))
-	for _, a := range asks {
-		if a.Pods > 0 {
-			parts = append(parts, howMany(a)+" × "+each(a.Requests, resource))
+	text := ""
+	for i := range asks {
+		if asks[i].Pods == 0 {
+			continue
 		}
+		if text != "" {
+			text += " and "
+		}
+		text += howMany(&asks[i]) + " × " + each(asks[i].Requests, resource)
 	}
-	if len(parts) == 0 {
+	if text == "" {
 		return "no pods"
 	}
-	return strings.Join(parts, " and ")
+	return text
 }
 
 // howMany says "4", or "2 to 4" of elastic pods.
-func howMany(a batch.Ask) string {
+func howMany(a *batch.Ask) string {
 	if a.Least > 0 && a.Least < a.Pods {
 		return fmt.Sprintf("%d to %d", a.Least, a.Pods)
 	}

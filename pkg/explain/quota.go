@@ -7,28 +7,27 @@ import (
 )
 
 // quotas says which quota is short: how much of it is used and lent, and whose
-// limit is in the way.
-func quotas(v batch.Verdict) string {
-	f := v.Facts
-	return fmt.Sprintf("asks %s; %s; %s", asked(f.Asked, f.Resource), shortage(v.Reason, f), when(v))
+// limit is in the way. Of a burst it is told to hundreds.
+func quotas(v *batch.Verdict) string {
+	return "asks " + asked(v.Facts.Asked, v.Facts.Resource) + "; " + shortage(v.Reason, &v.Facts) + "; " + when(*v)
 }
 
-func shortage(reason batch.Reason, f batch.Facts) string {
-	uses := fmt.Sprintf("ClusterQueue %s uses %s of %s", f.Queue, Amount(f.Resource, f.Used), Amount(f.Resource, f.Limit))
-	left := fmt.Sprintf("%s left, %s asked", Amount(f.Resource, f.Free), Amount(f.Resource, f.Need))
+func shortage(reason batch.Reason, f *batch.Facts) string {
+	of := func(n batch.Amount) string { return Amount(f.Resource, n) }
+	what, left := " "+noun(f.Resource), of(f.Free)+" left, "+of(f.Need)+" asked"
+	uses := "ClusterQueue " + string(f.Queue) + " uses " + of(f.Used) + " of " + of(f.Limit) + what
 	if reason == batch.ReasonBorrowingLimit {
 		if f.Cohort != "" {
-			return fmt.Sprintf("Cohort %s may have %s %s at most%s with all that it may borrow (borrowingLimit): %s",
-				f.Cohort, Amount(f.Resource, f.Limit), noun(f.Resource), where(f), left)
+			uses = "Cohort " + string(f.Cohort) + " may have " + of(f.Limit) + what + " at most"
 		}
-		return fmt.Sprintf("%s %s%s with all that it may borrow (borrowingLimit): %s", uses, noun(f.Resource), where(f), left)
+		return uses + where(*f) + " with all that it may borrow (borrowingLimit): " + left
 	}
-	text := fmt.Sprintf("%s %s of its quota%s", uses, noun(f.Resource), where(f))
+	text := uses + " of its quota" + where(*f)
 	if f.Lent > 0 {
-		text += fmt.Sprintf(", and has lent %s", Amount(f.Resource, f.Lent))
+		text += ", and has lent " + of(f.Lent)
 	}
 	if f.Cohort != "" {
-		return fmt.Sprintf("%s; with all that Cohort %s can lend: %s", text, f.Cohort, left)
+		return text + "; with all that Cohort " + string(f.Cohort) + " can lend: " + left
 	}
 	return text + ": " + left
 }

@@ -12,7 +12,7 @@ import (
 // Verdict says why a workload waits: what it asks for, what is free, where the
 // limit is, and what will end the wait.
 func Verdict(v batch.Verdict) string {
-	text := reason(v)
+	text := reason(&v)
 	if loose := Loose(v.Facts.Loose); loose != "" {
 		text += "; " + loose
 	}
@@ -25,42 +25,47 @@ func Verdict(v batch.Verdict) string {
 	return text
 }
 
-func reason(v batch.Verdict) string {
-	switch f := v.Facts; v.Reason {
+func reason(v *batch.Verdict) string {
+	switch v.Reason {
 	case batch.ReasonPriority:
-		return priority(v)
+		return priority(*v)
 	case batch.ReasonResources:
-		return resources(v)
+		return resources(*v)
 	case batch.ReasonTopology:
-		return topology(v)
+		return topology(*v)
 	case batch.ReasonQuotaExceeded, batch.ReasonBorrowingLimit:
 		return quotas(v)
 	case batch.ReasonPreempting:
-		return preempting(v)
+		return preempting(*v)
 	case batch.ReasonNodesUnavailable:
-		return fmt.Sprintf("asks %s; %s%s would do but %s; it starts by itself once %s",
-			asked(f.Asked, f.Resource), count(f.NotReady+f.Tainted, "node"), where(f), unavailable(f), returned(f))
+		return away(v.Facts)
 	case batch.ReasonNotPlanned:
 		return notPlanned(v) // of most that wait, where very many do
 	case batch.ReasonQueueStopped, batch.ReasonQueueNotFound, batch.ReasonAccessDenied:
-		return shut(v.Reason, f)
+		return shut(v.Reason, v.Facts)
 	case batch.ReasonHeld, batch.ReasonRequeued, batch.ReasonBeginTime, batch.ReasonDependency, batch.ReasonArrayLimit:
-		return notYet(v.Reason, f)
+		return notYet(v.Reason, v.Facts)
 	case batch.ReasonNeverFits, batch.ReasonWalltimeLimit, batch.ReasonInvalidSpec,
 		batch.ReasonDependencyNeverSatisfied, batch.ReasonDeadlineMissed:
-		return never(v.Reason, f)
+		return never(v.Reason, v.Facts)
 	}
 	return string(v.Reason)
 }
 
+// away says which nodes would do if they were there.
+func away(f batch.Facts) string {
+	return fmt.Sprintf("asks %s; %s%s would do but %s; it starts by itself once %s",
+		asked(f.Asked, f.Resource), count(f.NotReady+f.Tainted, "node"), where(f), unavailable(f), returned(f))
+}
+
 // notPlanned says where one is in the order whose start is not planned.
-func notPlanned(v batch.Verdict) string {
-	f := v.Facts
+func notPlanned(v *batch.Verdict) string {
+	f := &v.Facts
 	return "asks " + asked(f.Asked, f.Resource) + "; place " + strconv.Itoa(v.Position) + " in the order, and " + planned(f) + "; it starts by itself " + unplanned(f)
 }
 
 // planned says of how many the starts are planned.
-func planned(f batch.Facts) string {
+func planned(f *batch.Facts) string {
 	switch f.Bound {
 	case "mode":
 		return fmt.Sprintf("only the first that waits in ClusterQueue %s is planned (backfill.mode: EASY)", f.Queue)
@@ -81,9 +86,9 @@ func are(n batch.Amount, of, what string) string {
 }
 
 // unplanned says when that starts whose start is not planned.
-func unplanned(f batch.Facts) string {
+func unplanned(f *batch.Facts) string {
 	if f.InTurn {
-		return inTurn(f)
+		return inTurn(*f)
 	}
 	return "when it fits or is nearer the top"
 }

@@ -136,7 +136,8 @@ func (p *pass) assess(w *batch.Waiting) (entry, *claim) {
 	lasts := p.lasting(w.Workload)
 	switch {
 	case k == nil && lasts:
-		e.refused = &verdict
+		own := verdict // or it would be made for each that takes part, too
+		e.refused = &own
 	case k == nil:
 		p.refused = append(p.refused, refusal{waiting: w, verdict: verdict})
 	case lasts && len(k.records) == 1:
