@@ -181,6 +181,10 @@ func (h *hunt) dealFor(b bid, search *search, place stay, victims []*victim) *de
 	if !ok {
 		return nil
 	}
+	stayOut := !slices.ContainsFunc(victims, func(v *victim) bool { return v.start == nil })
+	if start > p.from && stayOut && b.scene.fitsBefore(search.board, place) {
+		start = p.from
+	}
 	if some, sooner := p.needed(victims, start); len(some) < len(victims) && h.lawful(c, b.option, b.scene, some) {
 		victims, start = some, sooner
 		search.keepTo(victims)
@@ -191,7 +195,7 @@ func (h *hunt) dealFor(b bid, search *search, place stay, victims []*victim) *de
 	if len(victims) == 0 || !c.gainsBy(span) || p.late(victims, start) >= c.key.last {
 		return nil
 	}
-	if start > p.from && h.prey != preyNamed && !slices.ContainsFunc(victims, func(v *victim) bool { return v.start == nil }) {
+	if start > p.from && h.prey != preyNamed && stayOut {
 		return nil // who stays out makes room now, and not later
 	}
 	d := &deal{option: b.option, place: place.during(span), victims: victims, bill: search.bill()}
@@ -200,6 +204,25 @@ func (h *hunt) dealFor(b bid, search *search, place stay, victims []*victim) *de
 	}
 	d.causes, d.byQuota = h.causesOf(c, place.bill, b.scene, victims)
 	return d
+}
+
+// fitsBefore says whether a stay may begin now beside those that give way already, on
+// the board on which emptyAt has put them back: a place that is kept takes nothing of
+// nodes and quotas before they have left it. It uses the board up.
+func (s *scene) fitsBefore(b *board, at stay) bool {
+	from := s.hunt.p.from
+	kept := slices.Clone(s.hunt.kept)
+	for _, c := range s.hunt.nominees() {
+		if !s.maySpare(c) {
+			kept = append(kept, c.place)
+		}
+	}
+	for _, k := range kept {
+		if k.From > from {
+			b.release(k.during(timeline.Span{From: from, Till: k.From}))
+		}
+	}
+	return b.fits(at)
 }
 
 // crowds says whether a place would not do if it were begun in early, beside victims
