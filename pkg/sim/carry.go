@@ -33,23 +33,27 @@ func (w *world) settle() {
 		// Starts and ends on record free nothing. By invariant 8 the next plan
 		// would only note that pods are ready, and the plan of the next moment
 		// does that too: for a long trace, one plan a moment is enough.
-		if freed := w.carry(plan); !freed && !w.options.thorough() {
+		freed, gone := w.carry(plan)
+		if !freed && !w.options.thorough() {
 			return
+		}
+		if plan.Stats.Unsettled && !gone {
+			return // it was cut short: the next goes on when something happens, or in a second
 		}
 	}
 	w.broke("plans of one instant do not come to an end", "an empty plan", "none")
 }
 
 // carry does what a plan says, in its order. It says whether that may have
-// freed anything.
-func (w *world) carry(plan batch.Plan) (freed bool) {
+// freed anything, and whether somebody who was evicted is gone.
+func (w *world) carry(plan batch.Plan) (freed, gone bool) {
 	w.checkBuckets(plan)
 	w.checkPreemption(plan)
 	for _, d := range plan.Relimit {
 		w.relimit(d)
 	}
 	for _, d := range plan.Evict {
-		w.evict(d)
+		gone = w.evict(d) || gone
 	}
 	for _, d := range plan.Requeue {
 		w.requeue(d)
@@ -60,7 +64,7 @@ func (w *world) carry(plan batch.Plan) (freed bool) {
 	for _, d := range plan.Start {
 		w.start(d)
 		if w.breach != nil {
-			return true
+			return true, gone
 		}
 	}
 	for _, d := range plan.Nominate {
@@ -75,7 +79,7 @@ func (w *world) carry(plan batch.Plan) (freed bool) {
 	for _, d := range plan.Remember {
 		w.jobs[d.ID].workload.Outcomes = d.Outcomes
 	}
-	return len(plan.Evict)+len(plan.Requeue) > 0
+	return len(plan.Evict)+len(plan.Requeue) > 0, gone
 }
 
 // ready records whether the pods of a run are ready.

@@ -7,8 +7,8 @@ import (
 )
 
 // evict gives a run its notice: the owner is suspended, and its pods have until
-// the end of the grace.
-func (w *world) evict(d batch.EvictDecision) {
+// the end of the grace. It says whether they are gone at once.
+func (w *world) evict(d batch.EvictDecision) (gone bool) {
 	j := w.jobs[d.ID]
 	e := d.Eviction
 	j.workload.Eviction = &e
@@ -25,7 +25,7 @@ func (w *world) evict(d batch.EvictDecision) {
 	after := j.exitsAfter(grace)
 	if after == 0 {
 		w.leave(j)
-		return
+		return true
 	}
 	for i := range j.pods {
 		j.pods[i].GoneBy = e.Until
@@ -38,6 +38,7 @@ func (w *world) evict(d batch.EvictDecision) {
 			w.leave(j)
 		}
 	})
+	return false
 }
 
 // savesAtNotice says whether a job has the time to save when it is told.

@@ -46,8 +46,7 @@ func drawBurst(chance *rand.Rand) *story {
 }
 
 // More than one plan can deal with come at once. Hardly anybody is evicted in vain for
-// that, and when nothing happens any more nobody is. The simulator makes the plans of a
-// burst within one instant: what comes in the seconds between is for the core's own test.
+// that, and when nothing happens any more nobody is.
 func TestABurstOfPreemptorsEvictsNobodyInVain(t *testing.T) {
 	t.Parallel()
 	admitter := server(t)
