@@ -77,7 +77,7 @@ func TestWhatAClusterRefusesIsRefused(t *testing.T) {
 		},
 		{
 			"its own parent", "{apiVersion: berth.dev/v1alpha1, kind: Cohort, metadata: {name: c}, spec: {parentName: c}}",
-			"is invalid: spec.parentName: Invalid value: a Cohort cannot be its own parent",
+			"is invalid: spec.parentName: Invalid value: Cohort c cannot be its own parent",
 		},
 		{
 			"a list key twice", "{apiVersion: berth.dev/v1alpha1, kind: ClusterQueue, metadata: {name: c}, spec: {flavors: [{name: a}, {name: a}]}}",

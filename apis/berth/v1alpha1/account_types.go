@@ -76,7 +76,7 @@ type AccountStatus struct {
 // +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.conditions[?(@.type=="Active")].message`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:validation:XValidation:fieldPath=".metadata",rule="size(self.metadata.name) <= 63",message="an Account's name has at most 63 characters"
-// +kubebuilder:validation:XValidation:rule="!has(self.spec) || !has(self.spec.parentName) || self.spec.parentName != self.metadata.name",message="an Account cannot be its own parent",fieldPath=".spec.parentName"
+// +kubebuilder:validation:XValidation:rule="!has(self.spec) || !has(self.spec.parentName) || self.spec.parentName != self.metadata.name",messageExpression="'Account ' + self.metadata.name + ' cannot be its own parent: name another one, or leave parentName out at the top of the tree'",fieldPath=".spec.parentName"
 type Account struct {
 	metav1.TypeMeta `json:",inline"`
 	// metadata is the standard object's metadata.
