@@ -64,16 +64,16 @@ func (a Asked) Basis(door *LocalQueue, queues map[QueueName]*Queue) Basis {
 }
 
 func (a Asked) digest() uint64 {
-	text := make([]byte, 0, 256)
-	for _, n := range []int64{int64(a.priority), int64(a.walltime), int64(a.timeMin), a.queuedAt, a.endBefore} {
-		text = strconv.AppendInt(append(text, ' '), n, 10)
-	}
-	for _, s := range []string{string(a.door), string(a.exclusive), a.shape} {
-		text = strconv.AppendInt(append(text, ' '), int64(len(s)), 10) // so that none can be taken for part of another
-		text = append(append(text, ':'), s...)
-	}
+	var text [24]byte
 	h := fnv.New64a()
-	_, _ = h.Write(text) // never fails
+	write := func(b []byte) { _, _ = h.Write(b) } // never fails
+	for _, n := range [...]int64{int64(a.priority), int64(a.walltime), int64(a.timeMin), a.queuedAt, a.endBefore} {
+		write(strconv.AppendInt(append(text[:0], ' '), n, 10))
+	}
+	for _, s := range [...]string{string(a.door), string(a.exclusive), a.shape} {
+		write(append(strconv.AppendInt(append(text[:0], ' '), int64(len(s)), 10), ':')) // so that none can be taken for part of another
+		write([]byte(s))
+	}
 	return h.Sum64()
 }
 

@@ -40,7 +40,6 @@ func (c *Core) Plan(now time.Time) batch.Plan {
 	for i := range plan.Wait {
 		d := &plan.Wait[i]
 		d.Verdict.Message = explain.Verdict(d.Verdict)
-		d.Basis = c.state.Basis(d.ID)
 	}
 	return plan
 }

@@ -7,11 +7,6 @@ import (
 	"github.com/berth-dev/berth/pkg/batch"
 )
 
-// claimant is whom a workload would be charged to.
-func (p *pass) claimant(w *batch.Workload) batch.Claimant {
-	return batch.ClaimantOf(w, p.LocalQueues[w.LocalQueue])
-}
-
 // admit says whether a queue lets a claimant in, and starts work at all.
 func (p *pass) admit(who batch.Claimant, c *contender) batch.Verdict {
 	if why, by := c.queue.Turn(who, p.Accounts); why != "" {

@@ -87,13 +87,13 @@ func (p *pass) judge(w *batch.Waiting) (*claim, batch.Verdict) {
 	if workload.Invalid != "" {
 		return nil, verdictOf(batch.ReasonInvalidSpec, batch.Facts{Text: workload.Invalid})
 	}
-	queues, missing := p.queuesOf(workload)
+	lane := p.laneOf(workload.LocalQueue)
 	first := new(single)
 	k := &first.claim
 	*k = p.claim(w)
 	k.records = first.records[:0]
 	var never batch.Verdict
-	for _, q := range queues {
+	for _, q := range lane.queues {
 		c := &first.record
 		if len(k.records) > 0 {
 			c = new(contender)
@@ -104,23 +104,23 @@ func (p *pass) judge(w *batch.Waiting) (*claim, batch.Verdict) {
 			never = v
 		}
 	}
-	if len(queues) > 0 && len(k.records) == 0 {
+	if len(lane.queues) > 0 && len(k.records) == 0 {
 		return nil, never
 	}
 	depends := p.dependency(workload)
 	if depends.Reason == batch.ReasonDependencyNeverSatisfied {
 		return nil, depends
 	}
-	if v := p.ownState(w); v.Reason != "" {
+	if v := p.ownState(w, lane.local); v.Reason != "" {
 		return nil, v
 	}
 	if depends.Reason != "" {
 		return nil, depends
 	}
-	if len(queues) == 0 {
-		return nil, missing
+	if len(lane.queues) == 0 {
+		return nil, lane.missing
 	}
-	if v := p.enter(k); v.Reason != "" {
+	if v := p.enter(k, lane.local); v.Reason != "" {
 		return nil, v
 	}
 	return k, batch.Verdict{}
@@ -128,8 +128,8 @@ func (p *pass) judge(w *batch.Waiting) (*claim, batch.Verdict) {
 
 // enter keeps the records whose queues let the workload in, by tier; if none
 // does, the first says why.
-func (p *pass) enter(k *claim) (shut batch.Verdict) {
-	who := p.claimant(k.workload())
+func (p *pass) enter(k *claim, local *batch.LocalQueue) (shut batch.Verdict) {
+	who := batch.ClaimantOf(k.workload(), local)
 	if why := p.Accounts.Turn(who); why != "" {
 		return p.turned(who, why, k.records[0].queue, who.Account)
 	}
@@ -153,26 +153,37 @@ func verdictOf(reason batch.Reason, facts batch.Facts) batch.Verdict {
 	return batch.Verdict{Reason: reason, Facts: facts}
 }
 
-// queuesOf finds the queues of a workload, in the order in which they are
-// listed, or says what is missing.
-func (p *pass) queuesOf(w *batch.Workload) (queues []*batch.Queue, missing batch.Verdict) {
-	local, ok := p.LocalQueues[w.LocalQueue]
-	if !ok || len(local.Queues) == 0 {
-		return nil, verdictOf(batch.ReasonQueueNotFound, batch.Facts{Text: string(w.LocalQueue), Bound: "LocalQueue"})
+// lane is where the work of a LocalQueue goes.
+type lane struct {
+	local   *batch.LocalQueue // nil: there is none
+	queues  []*batch.Queue    // in the order in which they are listed
+	missing batch.Verdict     // where there are none
+}
+
+// laneOf finds the queues of a LocalQueue, once in a pass, or says what is missing.
+func (p *pass) laneOf(name batch.LocalQueueName) *lane {
+	if known, ok := p.lanes[name]; ok {
+		return known
 	}
-	for _, name := range local.Queues {
-		if queue, ok := p.Queues[name]; ok && !slices.Contains(queues, queue) {
-			queues = append(queues, queue)
+	l := &lane{local: p.LocalQueues[name]}
+	p.lanes[name] = l
+	if l.local == nil || len(l.local.Queues) == 0 {
+		l.missing = verdictOf(batch.ReasonQueueNotFound, batch.Facts{Text: string(name), Bound: "LocalQueue"})
+		return l
+	}
+	for _, name := range l.local.Queues {
+		if queue, ok := p.Queues[name]; ok && !slices.Contains(l.queues, queue) {
+			l.queues = append(l.queues, queue)
 		}
 	}
-	if len(queues) == 0 {
-		missing = verdictOf(batch.ReasonQueueNotFound, batch.Facts{Text: string(local.Queues[0]), Bound: "ClusterQueue"})
+	if len(l.queues) == 0 {
+		l.missing = verdictOf(batch.ReasonQueueNotFound, batch.Facts{Text: string(l.local.Queues[0]), Bound: "ClusterQueue"})
 	}
-	return queues, missing
+	return l
 }
 
 // ownState is what the author, or the last run, keeps the workload from.
-func (p *pass) ownState(waiting *batch.Waiting) batch.Verdict {
+func (p *pass) ownState(waiting *batch.Waiting, local *batch.LocalQueue) batch.Verdict {
 	w := waiting.Workload
 	if w.Held && w.Array != nil && w.Array.Index == batch.WholeArray {
 		return verdictOf(batch.ReasonHeld, batch.Facts{Bound: "Array", Limit: batch.Amount(w.Array.Count)})
@@ -180,7 +191,7 @@ func (p *pass) ownState(waiting *batch.Waiting) batch.Verdict {
 	if w.Held {
 		return verdictOf(batch.ReasonHeld, batch.Facts{Bound: "Workload"})
 	}
-	if local, ok := p.LocalQueues[w.LocalQueue]; ok && local.Held {
+	if local != nil && local.Held {
 		return verdictOf(batch.ReasonHeld, batch.Facts{Bound: "LocalQueue", Text: string(w.LocalQueue)})
 	}
 	if podsOf(w.PodSets) == 0 || waiting.Owner != nil && waiting.Owner.Paused {

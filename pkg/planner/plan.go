@@ -83,6 +83,7 @@ type pass struct {
 	surveyed  *fleet
 	judged    *roll
 	roll      *roll
+	lanes     map[batch.LocalQueueName]*lane // see laneOf
 	refused   []refusal
 	order     []*contender
 	reached   int                       // how many of the order are this plan's own; see reach
@@ -183,6 +184,7 @@ func newPass(snapshot batch.Snapshot, now time.Time) *pass {
 		lifted:   map[batch.WorkloadID]lift{},
 		touched:  map[int]bool{},
 		free:     map[nodesKey]batch.Vector{},
+		lanes:    map[batch.LocalQueueName]*lane{},
 		given:    map[int][]gift{},
 		freed:    reliefs{}, gainsOfKind: map[*kind]*kindGains{},
 		steady: snapshot.Settled,
@@ -290,7 +292,10 @@ func (p *pass) wait(w *batch.Waiting, v batch.Verdict) {
 	if p.plan.Wait == nil {
 		p.plan.Wait = make([]batch.WaitDecision, 0, len(p.strangers)+1) // about as many as the last time
 	}
-	p.plan.Wait = append(p.plan.Wait, batch.WaitDecision{ID: w.Workload.ID, Verdict: v})
+	asked := batch.AskedBy(w.Workload, w.Shape)
+	p.plan.Wait = append(p.plan.Wait, batch.WaitDecision{
+		ID: w.Workload.ID, Verdict: v, Basis: asked.Basis(p.LocalQueues[w.Workload.LocalQueue], p.Queues),
+	})
 }
 
 // allocation is what a contender holds from its start on. Of one that stays

@@ -2,14 +2,7 @@ package state
 
 import "github.com/berth-dev/berth/pkg/batch"
 
-// Basis is what an answer to a workload rests on now; empty: it is not there.
-func (s *State) Basis(id batch.WorkloadID) batch.Basis {
-	if r, ok := s.records[id]; ok && r.workload != nil {
-		return s.basisOf(r)
-	}
-	return ""
-}
-
+// basisOf is what an answer to a workload would rest on now; see planner.
 func (s *State) basisOf(r *record) batch.Basis {
 	return batch.AskedBy(r.workload, r.shape).Basis(s.localQueues.rows[r.workload.LocalQueue], s.queues.rows)
 }
