@@ -28,7 +28,7 @@ func (p *pass) callRoll() {
 	p.roll = p.newRoll(len(p.waiting))
 	r := calling{pass: p, order: make([]ranked, 0, len(p.waiting)), sweeps: p.fleet.sweeps(), takes: p.whoMayTake()}
 	before.match(p.waiting, func(w *batch.Waiting, known *entry) {
-		comes, others := known == nil || known.waiting != w, len(r.order)
+		comes, first := known == nil || known.waiting != w, len(r.order)
 		switch {
 		case known != nil && known.waiting == w && known.lasts():
 		case known != nil && known.record != nil && onlyTold(known.waiting, w):
@@ -39,8 +39,8 @@ func (p *pass) callRoll() {
 			known = &fresh
 		}
 		r.enter(known)
-		if comes && len(r.order) > others && r.takes(r.order[others].queue) {
-			p.comers++
+		if comes {
+			r.count(r.order[first:])
 		}
 	})
 	p.order, p.classes = p.roll.byTier(p.throttled(r.order, r.limited))
@@ -74,6 +74,13 @@ func (r *calling) enter(e *entry) {
 	r.roll.entries = append(r.roll.entries, *e)
 	if w := e.waiting.Workload; w.Nomination != nil {
 		r.roll.named = append(r.roll.named, w)
+	}
+}
+
+// count counts a newcomer, by its records, if it may take the place of others.
+func (r *calling) count(records []ranked) {
+	if len(records) > 0 && r.takes(records[0].queue) {
+		r.comers++
 	}
 }
 
