@@ -26,7 +26,8 @@ func (p *pass) callRoll() {
 		return
 	}
 	p.roll = p.newRoll(len(p.waiting))
-	r := calling{pass: p, order: make([]ranked, 0, len(p.waiting)), sweeps: p.fleet.sweeps(), takes: p.whoMayTake()}
+	r := calling{pass: p, order: make([]ranked, 0, len(p.waiting)), sweeps: p.fleet.sweeps()}
+	r.takes, _ = p.whoMayTake()
 	before.match(p.waiting, func(w *batch.Waiting, known *entry) {
 		comes, first := known == nil || known.waiting != w, len(r.order)
 		switch {

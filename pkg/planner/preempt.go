@@ -289,7 +289,10 @@ type lift struct {
 // anyMayTake says whether any of those that wait are of a queue whose work may take
 // the place of others. Mostly none are, and what runs need not be looked at.
 func (p *pass) anyMayTake() bool {
-	takes := p.whoMayTake()
+	takes, some := p.whoMayTake()
+	if !some {
+		return false
+	}
 	var last *batch.Queue
 	for i, c := range p.order {
 		var q *batch.Queue
@@ -307,9 +310,10 @@ func (p *pass) anyMayTake() bool {
 	return false
 }
 
-// whoMayTake says of a queue whether its work may take the place of others at all.
-func (p *pass) whoMayTake() func(*batch.Queue) bool {
-	lowest, some := int32(math.MaxInt32), false
+// whoMayTake says of a queue whether its work may take the place of others at all;
+// some: there are any that give way.
+func (p *pass) whoMayTake() (takes func(*batch.Queue) bool, some bool) {
+	lowest := int32(math.MaxInt32)
 	for _, q := range p.Queues { //order:any the least
 		if q.Preemption.LetsGo() {
 			lowest, some = min(lowest, q.Tier), true
@@ -317,7 +321,7 @@ func (p *pass) whoMayTake() func(*batch.Queue) bool {
 	}
 	return func(q *batch.Queue) bool {
 		return some && (q.Preemption.TakesMore() || q.Tier > lowest && !p.Policy.NoTierPreemption)
-	}
+	}, some
 }
 
 func plus(long, more timeline.Long) timeline.Long {
