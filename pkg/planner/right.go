@@ -78,7 +78,7 @@ func (h *hunt) lawful(c *contender, option int, s *scene, victims []*victim) boo
 				return false
 			}
 			may := r.borrow || r.reclaim && after.WithinNominal(bill, v.queue.Name)
-			if !may || v.takesBack(h.p.billToReturn(v), c, least, after) {
+			if !may || h.turnsBack(v, c, victims, least, after) {
 				return false
 			}
 		}
@@ -142,6 +142,35 @@ func (v *victim) takesBack(bill quota.Bill, c *contender, least, most *quota.Usa
 	least.Add(bill)
 	most.Add(bill)
 	return most.AboveNominal(c.queue.Name, bill) && least.WithinNominal(bill, c.queue.Name)
+}
+
+// turnsBack is takesBack with all that the victim may do then: where its queue pushes
+// out own lower work, that is no more in the way of its being within its own; and where
+// it pushes out lower work to borrow, it need not be. Others of the set go with it.
+func (h *hunt) turnsBack(v *victim, c *contender, others []*victim, least, most *quota.Usage) bool {
+	bill, rules := h.p.billToReturn(v), &v.queue.Preemption
+	if v.takesBack(bill, c, least, most) {
+		return true
+	}
+	most = most.Clone()
+	most.Add(bill)
+	if !c.queue.Preemption.LetsGo() || !most.AboveNominal(c.queue.Name, bill) {
+		return false
+	}
+	if rules.BorrowWithinCohort == batch.WhomLowerPriority && c.standing().compare(v.standing) < 0 {
+		return true
+	}
+	if rules.WithinQueue != batch.WhomLowerPriority || !rules.LetsGo() {
+		return false
+	}
+	least = least.Clone()
+	for _, own := range h.victims {
+		if own.queue == v.queue && own.priority < v.priority && !slices.Contains(others, own) {
+			h.lookUp(own)
+			removePaid(least, own)
+		}
+	}
+	return v.takesBack(bill, c, least, most)
 }
 
 // billToReturn is what a victim pays if it comes back where it was: an elastic
