@@ -164,13 +164,34 @@ func (h *hunt) turnsBack(v *victim, c *contender, others []*victim, least, most 
 		return false
 	}
 	least = least.Clone()
-	for _, own := range h.victims {
-		if own.queue == v.queue && own.priority < v.priority && !slices.Contains(others, own) {
+	h.removeLower(least, v, others)
+	return v.takesBack(bill, c, least, most)
+}
+
+// removeLower takes out of a usage what the lower work of a victim's own queue pays, of
+// what runs, starts in this plan or has a place kept, but for victims that are out already.
+func (h *hunt) removeLower(u *quota.Usage, v *victim, out []*victim) {
+	remove := func(own *victim) {
+		if own.Started != nil && own.start == nil && own.queue == v.queue && own.priority < v.priority && !slices.Contains(out, own) {
 			h.lookUp(own)
-			removePaid(least, own)
+			removePaid(u, own)
 		}
 	}
-	return v.takesBack(bill, c, least, most)
+	for _, own := range h.victims {
+		remove(own)
+	}
+	for _, own := range h.spared { // for a while: it may be pushed out then
+		remove(own.victim)
+	}
+	for k, i := range h.held {
+		c := h.p.order[i]
+		if c.queue != v.queue || c.workload().Priority >= v.priority || !c.placed() || slices.ContainsFunc(out, func(v *victim) bool { return v.start == c }) {
+			continue
+		}
+		if c.nomination != nil || h.counts(c) || k < h.upto && h.mayPay(c) { // see readUses and catchUp
+			u.Remove(c.place.bill)
+		}
+	}
 }
 
 // billToReturn is what a victim pays if it comes back where it was: an elastic
