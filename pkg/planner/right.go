@@ -183,15 +183,22 @@ func (h *hunt) removeLower(u *quota.Usage, v *victim, out []*victim) {
 	for _, own := range h.spared { // for a while: it may be pushed out then
 		remove(own.victim)
 	}
+	goes := func(c *contender) bool {
+		return slices.ContainsFunc(out, func(v *victim) bool { return v.start == c })
+	}
 	for k, i := range h.held {
 		c := h.p.order[i]
-		if c.queue != v.queue || c.workload().Priority >= v.priority || !c.placed() || slices.ContainsFunc(out, func(v *victim) bool { return v.start == c }) {
-			continue
-		}
-		if c.nomination != nil || h.counts(c) || k < h.upto && h.mayPay(c) { // see readUses and catchUp
+		if c.queue == v.queue && c.workload().Priority < v.priority && h.used(k) && !goes(c) {
 			u.Remove(c.place.bill)
 		}
 	}
+}
+
+// used says whether what one of those pays who may have a place is in the usage by now;
+// see readUses and catchUp.
+func (h *hunt) used(k int) bool {
+	c := h.p.order[h.held[k]]
+	return c.placed() && (c.nomination != nil || h.counts(c) || k < h.upto && h.mayPay(c))
 }
 
 // billToReturn is what a victim pays if it comes back where it was: an elastic
