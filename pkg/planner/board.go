@@ -186,16 +186,25 @@ func (p *pass) newBoard() *board {
 // paid is what is taken of quotas by all that runs, and until when.
 func (p *pass) paid() []quota.Charge {
 	charges := make([]quota.Charge, 0, len(p.Uses))
-	for i := range p.Uses {
+	for i, bill := range p.bills() {
 		u := &p.Uses[i]
-		if !p.sits(&u.Charge) {
-			continue
-		}
-		if bill := p.tree.Bill(u.Queue, u.Flavor, u.Requests); !bill.Free() {
+		if !bill.Free() && p.sits(&u.Charge) {
 			charges = append(charges, quota.Charge{Bill: bill, Till: quota.Time(p.endOf(&u.Charge))})
 		}
 	}
 	return charges
+}
+
+// bills are of each of the uses of quotas what it pays.
+func (p *pass) bills() []quota.Bill {
+	if p.usesPay == nil && p.tree != nil {
+		p.usesPay = make([]quota.Bill, len(p.Uses))
+		for i := range p.Uses {
+			u := &p.Uses[i]
+			p.usesPay[i] = p.tree.Bill(u.Queue, u.Flavor, u.Requests)
+		}
+	}
+	return p.usesPay
 }
 
 // endOf is when a charge is expected to end.

@@ -73,6 +73,9 @@ func (r *calling) enter(e *entry) {
 		r.roll.passing++
 	}
 	r.roll.entries = append(r.roll.entries, *e)
+	if e.record != nil && !e.named {
+		return // as for almost all, which are not looked at for that
+	}
 	if w := e.waiting.Workload; w.Nomination != nil {
 		r.roll.named = append(r.roll.named, w)
 	}

@@ -28,6 +28,7 @@ type carry struct {
 	settled    *board
 	end        ending
 	seated     *nominations
+	vacated    *vacated
 	last       []*contender // that waited, in order
 	filled     int32        // rounds with a second way
 	roll       *roll
@@ -124,7 +125,7 @@ func (p *pass) leave() {
 	left := &carry{
 		known: p.fleet.known, views: p.Nodes, flavors: p.Flavors, topologies: p.Topologies,
 		tree: p.tree, line: p.ground.nodes, ends: p.fleet.ends, uncertain: p.fleet.uncertain,
-		about: p.about, trail: p.trail, byStart: p.byStart, settled: p.settled, end: p.end, seated: p.seated,
+		about: p.about, trail: p.trail, byStart: p.byStart, settled: p.settled, end: p.end, seated: p.seated, vacated: p.vacated,
 		last: make([]*contender, 0, p.reached), filled: p.filled, roll: p.roll, answers: p.answers,
 	}
 	for _, c := range p.order[:p.reached] {

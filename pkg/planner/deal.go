@@ -20,7 +20,7 @@ func (h *hunt) try(index int, c *contender) {
 			h.p.noteSafe(c, s.exempt)
 		}
 	}
-	if len(s.victims) == 0 || !h.mayTake(c) {
+	if len(s.victims) == 0 || s.isLate(c) || !h.mayTake(c) {
 		return
 	}
 	if h.full() {
@@ -59,7 +59,7 @@ func (h *hunt) weigh(index int, c *contender, option int, s *scene) *deal {
 	}
 	s.build()
 	c = c.lasting(c.capped(h.p.from))
-	if !s.couldDo(c, option) && c.key.least >= c.long {
+	if s.barren.has(c, option) && c.key.least >= c.long {
 		return nil
 	}
 	if s.catchUp(index); !s.couldDo(c, option) {
@@ -72,7 +72,7 @@ func (h *hunt) weigh(index int, c *contender, option int, s *scene) *deal {
 		return nil
 	}
 	of.catchUp(index)
-	d, found := h.find(c, option, of)
+	d, found := h.find(c, option, of, of == s)
 	switch found {
 	case noRoom:
 		known.add(c, option)
@@ -133,9 +133,9 @@ const (
 
 // find finds the cheapest victims for an option of a contender. Where it is of no
 // use that some do not start, they do, and it is for those that run to go: so
-// the next plan would find it.
-func (h *hunt) find(c *contender, option int, s *scene) (*deal, finding) {
-	d, found := h.findAmong(c, option, s)
+// the next plan would find it. sure says that there is room when all are gone.
+func (h *hunt) find(c *contender, option int, s *scene, sure bool) (*deal, finding) {
+	d, found := h.findAmong(c, option, s, sure)
 	if found != noUse || h.prey != preyAll {
 		return d, found
 	}
@@ -143,16 +143,16 @@ func (h *hunt) find(c *contender, option int, s *scene) (*deal, finding) {
 	if len(runs) == 0 || len(runs) == len(s.victims) {
 		return nil, noUse
 	}
-	if d, found = h.findAmong(c, option, s.with(runs)); found == noRoom {
+	if d, found = h.findAmong(c, option, s.with(runs), false); found == noRoom {
 		return nil, noUse // there is, with all of them
 	}
 	return d, found
 }
 
-// findAmong is find, with these victims as they are.
-func (h *hunt) findAmong(c *contender, option int, s *scene) (*deal, finding) {
+// findAmong is find, with these victims as they are; sure: there is room when all are gone.
+func (h *hunt) findAmong(c *contender, option int, s *scene, sure bool) (*deal, finding) {
 	b := bid{contender: c, option: option, scene: s, demand: s.demand(c, option)}
-	if !s.has(b.demand) {
+	if !sure && !s.has(b.demand) {
 		return nil, noRoom
 	}
 	search, victims := h.cheapestLawful(&b)

@@ -209,12 +209,9 @@ func (p *pass) refunds() *refunds {
 		return p.refunded
 	}
 	r := &refunds{}
-	for i := range p.Uses {
+	for i, bill := range p.bills() {
 		u := &p.Uses[i]
-		if !p.sits(&u.Charge) || !p.givesWay(&u.Charge) {
-			continue
-		}
-		if bill := p.tree.Bill(u.Queue, u.Flavor, u.Requests); !bill.Free() {
+		if !bill.Free() && p.sits(&u.Charge) && p.givesWay(&u.Charge) {
 			r.all = append(r.all, quota.Charge{Bill: bill, Till: quota.Time(p.endOf(&u.Charge))})
 		}
 	}

@@ -22,6 +22,9 @@ type hunt struct {
 	ofQueue    map[*batch.Queue]*scene // of those queues whose work may take the same, whatever its priority
 	held       []int                   // of the order: those who may have a place
 	touched    *timeline.Nodes         // nodes that are given up anyhow
+	leaves     []leavers               // by node: who gives way already
+	vacated    *vacated                // nil: nobody has asked
+	preys      map[*contender]bool     // whose places are to be taken too: they do not run yet
 	paid       map[batch.WorkloadID][]quota.Charge
 	usage      *quota.Usage // when those are gone that give way; nil: nobody has a quota
 	most       *quota.Usage // with all that starts in this plan
@@ -71,7 +74,7 @@ func (p *pass) newHunt(of prey) *hunt {
 	h := &hunt{
 		p: p, prey: of, begun: of != preyRuns, stayOut: map[batch.WorkloadID]*batch.Workload{}, scenes: map[sceneKey]*scene{}, ofQueue: map[*batch.Queue]*scene{}, taken: map[batch.WorkloadID]batch.Eviction{},
 		named: map[batch.WorkloadID]*batch.Nomination{}, settled: map[*claim]bool{}, places: map[*claim]stay{},
-		marks: make([]mark, len(p.Nodes)),
+		marks: make([]mark, len(p.Nodes)), preys: map[*contender]bool{},
 	}
 	h.held = p.owned()
 	if of == preyRuns || of == preyAll {
@@ -84,9 +87,9 @@ func (p *pass) newHunt(of prey) *hunt {
 	h.rank()
 	slices.Sort(h.priorities)
 	h.priorities = slices.Compact(h.priorities)
-	h.touched = timeline.NewNodes(len(p.Nodes))
-	for node, view := range p.Nodes {
-		if slices.ContainsFunc(view.Charges, func(c batch.Charge) bool { return p.givesWay(&c) }) {
+	h.touched, h.leaves = timeline.NewNodes(len(p.Nodes)), p.findLeavers()
+	for node, leaves := range h.leaves {
+		if leaves != 0 {
 			h.touched.Add(node)
 		}
 	}
@@ -136,6 +139,9 @@ func (h *hunt) findStarts() {
 
 func (h *hunt) add(v *victim) {
 	h.victims = append(h.victims, v)
+	if v.start != nil {
+		h.preys[v.start] = true
+	}
 	h.priorities = append(h.priorities, v.priority)
 }
 
@@ -172,9 +178,8 @@ func (h *hunt) readUses() {
 		return
 	}
 	h.paid, h.usage = map[batch.WorkloadID][]quota.Charge{}, p.tree.Usage()
-	for i := range p.Uses {
+	for i, bill := range p.bills() {
 		u := &p.Uses[i]
-		bill := p.tree.Bill(u.Queue, u.Flavor, u.Requests)
 		if bill.Free() || !p.sits(&u.Charge) {
 			continue
 		}
@@ -184,7 +189,7 @@ func (h *hunt) readUses() {
 		}
 	}
 	for _, i := range h.held {
-		if c := p.order[i]; c.placed() && (c.nomination != nil || h.counts(c)) {
+		if c := p.order[i]; h.hasPlace(c) {
 			h.usage.Add(c.place.bill)
 		}
 	}
@@ -224,6 +229,11 @@ func (h *hunt) nominees() (all []*contender) {
 		}
 	}
 	return all
+}
+
+// hasPlace says whether a place is kept for a contender, or it counts as running in one.
+func (h *hunt) hasPlace(c *contender) bool {
+	return c.placed() && c.nomination != nil || h.counts(c)
 }
 
 // counts says whether a contender starts in this plan and counts as running.

@@ -70,8 +70,8 @@ type nominee struct {
 // nominees are the nominated, in order.
 func (p *pass) nominees() (all []nominee) {
 	for i, c := range p.order {
-		if c.frozen && len(p.named) == 0 && !p.classes[i].named {
-			continue // it was not nominated before either
+		if len(p.named) == 0 && i < len(p.classes) && p.classes[i].queue != nil && !p.classes[i].named {
+			continue // nor was it before, and there is no need to look at it
 		}
 		if n := p.nominationOf(c.workload()); n != nil {
 			all = append(all, nominee{contender: p.mine(i), is: n})
@@ -252,7 +252,7 @@ func (p *pass) lastOverdue(s stay) (at timeline.Time) {
 	}
 	for i := range p.Uses {
 		u := &p.Uses[i]
-		if u.Overdue(p.now) && p.sits(&u.Charge) && p.tree.Meets(p.tree.Bill(u.Queue, u.Flavor, u.Requests), s.bill) {
+		if u.Overdue(p.now) && p.sits(&u.Charge) && p.tree.Meets(p.bills()[i], s.bill) {
 			at = max(at, p.endOf(&u.Charge))
 		}
 	}

@@ -124,9 +124,9 @@ func (p *pass) turningOf(all []nominee) *turning {
 		return t
 	}
 	t.usage = p.tree.Usage()
-	for i := range p.Uses {
+	for i, bill := range p.bills() {
 		if u := &p.Uses[i]; p.sits(&u.Charge) && !p.givesWay(&u.Charge) {
-			t.usage.Add(p.tree.Bill(u.Queue, u.Flavor, u.Requests))
+			t.usage.Add(bill)
 		}
 	}
 	for _, a := range all {

@@ -98,6 +98,7 @@ type pass struct {
 	last      int                       // index of the last of them that was beyond reach
 	nominated []*contender              // those that a place is kept for, or that start in one
 	turning   *turning                  // rights over those that are nominated; nil: nobody has asked
+	vacated   *vacated                  // without those that give way; nil: nobody has asked
 	seated    *nominations              // where they are without those that start for certain; nil: nobody is
 
 	exempt map[*claim]time.Time // see safeUntil
@@ -129,6 +130,7 @@ type pass struct {
 	running  map[batch.WorkloadID]*batch.Started // likewise
 	given    map[int][]gift                      // by node; see gifts
 	refunded *refunds                            // see refunds; nil: nobody has asked
+	usesPay  []quota.Bill                        // see bills
 	ready    map[batch.WorkloadID]bool           // those that this plan finds ready for the first time
 	ground   *board                              // what runs; no places that are kept
 

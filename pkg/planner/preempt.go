@@ -58,7 +58,8 @@ func (p *pass) preempt() *pass {
 		if h == nil || of != preyRuns && len(h.victims) == 0 {
 			continue // and who is safe until when is known of what runs
 		}
-		if h.goOver(); len(h.named) == 0 {
+		h.goOver()
+		if p.noteVacated(h); len(h.named) == 0 {
 			continue
 		}
 		if of != preyNamed {

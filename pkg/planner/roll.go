@@ -200,10 +200,7 @@ func (r *roll) byTier(ranks []ranked) (order []*contender, classes []class) {
 		at += count
 	}
 	each(func(c *ranked, next *int) {
-		order[*next] = c.contender
-		if c.frozen {
-			classes[*next] = r.entries[c.entry].class
-		}
+		order[*next], classes[*next] = c.contender, r.entries[c.entry].class
 		*next++
 	})
 	return order, classes

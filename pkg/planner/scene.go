@@ -27,6 +27,7 @@ type scene struct {
 	beside   map[*contender]bool // those of them that start
 	grace    timeline.Long       // the longest of the victims
 	late     timeline.Long       // the same, but see victim.late
+	soonest  timeline.Long       // the shortest grace of the victims
 	safe     time.Time           // when the first of those that are spared is so no more; zero: none is
 	exempt   time.Time           // the same, but for those that have just started: they are so for a second
 	byQuota  bool                // quotas say which of the victims may be taken
@@ -92,11 +93,11 @@ func (h *hunt) sceneFor(key sceneKey, c *contender) *scene {
 
 // newScene is the scene of a contender with those over whom it has some rights.
 func (h *hunt) newScene(c *contender, takes func(right) bool) *scene {
-	s := &scene{hunt: h, queue: c.queue, barren: barren{}, narrow: map[string]*scene{}, beside: map[*contender]bool{}}
+	s := &scene{hunt: h, queue: c.queue, barren: barren{}, narrow: map[string]*scene{}, beside: map[*contender]bool{}, soonest: timeline.Forever}
 	for _, v := range h.victims {
 		if r := h.p.rightOf(c, v); takes(r) {
 			s.victims = append(s.victims, v)
-			s.grace, s.late = max(s.grace, v.grace), max(s.late, v.late())
+			s.grace, s.late, s.soonest = max(s.grace, v.grace), max(s.late, v.late()), min(s.soonest, v.grace)
 			s.byQuota, s.higher = s.byQuota || !r.higher, s.higher || r.higher
 		}
 	}
@@ -126,31 +127,15 @@ func (s *scene) build() {
 	s.heard = len(h.done)
 	s.victims = slices.DeleteFunc(s.victims, func(v *victim) bool { return v.gone })
 	slices.SortFunc(s.victims, byStanding)
-	s.board = p.ground.clone()
-	for node := range p.Nodes {
-		if !h.touched.Has(node) {
-			continue
-		}
-		for _, g := range p.gifts(node) {
-			s.board.nodes.Return(node, g.takes, timeline.Span{From: p.from, Till: g.till})
-		}
-	}
-	if p.tree != nil {
-		s.board.settle(p.refunds().all, p.from, true)
-	}
+	s.board = h.vacate().board.clone()
 	s.findBroken()
 	for _, v := range slices.Concat(h.gone, s.expiring, s.victims) {
 		if h.lookUp(v); v.start == nil { // else it is not on the board yet
 			s.board.move(v, p.from, true)
 		}
 	}
-	for _, c := range h.nominees() {
-		if !s.maySpare(c) {
-			s.keep(c.place)
-		}
-	}
 	for _, i := range h.held {
-		if c := p.order[i]; h.counts(c) && !s.maySpare(c) {
+		if c := p.order[i]; h.preys[c] && h.hasPlace(c) && !s.maySpare(c) {
 			s.keep(c.place)
 		}
 	}
@@ -174,6 +159,9 @@ func (s *scene) findBroken() {
 		if h.touched.Has(node) || slices.ContainsFunc(view.Charges, stays) {
 			s.broken.Add(node)
 		}
+	}
+	for place := range h.vacate().kept() {
+		s.broken.AddPlace(place.Place)
 	}
 }
 
@@ -295,6 +283,12 @@ func (b *board) has(d demand, from timeline.Time) bool {
 	}
 	_, ok := b.at(d, from)
 	return ok
+}
+
+// isLate says whether a contender is planned to start before any of the victims is gone:
+// it has nothing of their going.
+func (s *scene) isLate(c *contender) bool {
+	return s.hunt.p.from+timeline.Time(s.soonest) >= c.planned()
 }
 
 // open is the scene with those of its victims alone that a contender may take and
