@@ -197,7 +197,12 @@ func (p *pass) paid() []quota.Charge {
 
 // bills are of each of the uses of quotas what it pays.
 func (p *pass) bills() []quota.Bill {
-	if p.usesPay == nil && p.tree != nil {
+	if p.usesPay != nil || p.tree == nil {
+		return p.usesPay
+	}
+	if p.carried != nil && sameUses(p.carried.uses, p.Uses) {
+		p.usesPay = p.carried.usesPay
+	} else {
 		p.usesPay = make([]quota.Bill, len(p.Uses))
 		for i := range p.Uses {
 			u := &p.Uses[i]
@@ -205,6 +210,11 @@ func (p *pass) bills() []quota.Bill {
 		}
 	}
 	return p.usesPay
+}
+
+// sameUses says whether two lists lie in the same memory.
+func sameUses(a, b []batch.Use) bool {
+	return len(a) == len(b) && len(a) > 0 && &a[0] == &b[0]
 }
 
 // endOf is when a charge is expected to end.

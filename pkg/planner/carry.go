@@ -19,6 +19,8 @@ type carry struct {
 	flavors    map[batch.FlavorName]*batch.Flavor
 	topologies map[batch.TopologyName]*batch.Topology
 	tree       *quota.Tree
+	uses       []batch.Use
+	usesPay    []quota.Bill       // see bills
 	line       *timeline.Timeline // what runs
 	ends       []timeline.Time
 	uncertain  *timeline.Nodes // where line may not be what the views say
@@ -124,7 +126,7 @@ func (c *contender) same(other *contender) bool {
 func (p *pass) leave() {
 	left := &carry{
 		known: p.fleet.known, views: p.Nodes, flavors: p.Flavors, topologies: p.Topologies,
-		tree: p.tree, line: p.ground.nodes, ends: p.fleet.ends, uncertain: p.fleet.uncertain,
+		tree: p.tree, uses: p.Uses, usesPay: p.usesPay, line: p.ground.nodes, ends: p.fleet.ends, uncertain: p.fleet.uncertain,
 		about: p.about, trail: p.trail, byStart: p.byStart, settled: p.settled, end: p.end, seated: p.seated, vacated: p.vacated,
 		last: make([]*contender, 0, p.reached), filled: p.filled, roll: p.roll, answers: p.answers,
 	}

@@ -62,7 +62,11 @@ func (h *hunt) weigh(index int, c *contender, option int, s *scene) *deal {
 	if s.barren.has(c, option) && c.key.least >= c.long {
 		return nil
 	}
-	if s.catchUp(index); !s.couldDo(c, option) {
+	s.catchUp(index)
+	if d := s.asItIs(c, option); d != nil {
+		return d
+	}
+	if !s.couldDo(c, option) {
 		if c = s.shorter(c, option); c == nil {
 			return nil
 		}
@@ -78,7 +82,7 @@ func (h *hunt) weigh(index int, c *contender, option int, s *scene) *deal {
 		known.add(c, option)
 	case noUse:
 	case someDo:
-		d.scene = s
+		d.scene, s.idle = s, len(d.victims) == 0
 	}
 	return d
 }

@@ -132,37 +132,46 @@ func (p *pass) takenWithGrace(s *batch.Started, n batch.Notice, grace time.Durat
 	return e
 }
 
-// outgoing are those that hold something and are giving it back: until when
-// their grace is.
-func (p *pass) outgoing() map[batch.WorkloadID]time.Time {
-	out := map[batch.WorkloadID]time.Time{}
-	for _, s := range p.Started {
-		if e := s.Workload.Eviction; e != nil {
-			out[s.Workload.ID] = e.Until
-		}
-	}
-	for i := range p.plan.Evict {
-		out[p.plan.Evict[i].ID] = p.plan.Evict[i].Eviction.Until
-	}
-	return out
-}
-
 // givesWay says whether a charge is of work that gives back what it holds: it
 // is taken back, or its record is gone and its last pods are ending.
 func (p *pass) givesWay(c *batch.Charge) bool {
 	if c.By == "" || c.Left {
 		return c.Left
 	}
-	if p.giving == nil {
-		p.giving, p.running = p.outgoing(), map[batch.WorkloadID]*batch.Started{}
-		for _, s := range p.Started {
-			if !p.leaving[s.Workload.ID] {
-				p.running[s.Workload.ID] = s
-			}
-		}
+	if p.holders == nil {
+		p.holders = p.findHolders()
 	}
-	_, gives := p.giving[c.By]
-	return gives || p.running[c.By] == nil
+	is, known := p.holders[c.By]
+	return !known || is.gives
+}
+
+// holder is a run that holds something.
+type holder struct {
+	started *batch.Started // nil: it leaves in this plan
+	gives   bool           // back what it holds
+	until   time.Time      // its grace is
+}
+
+// findHolders finds those that hold something, and which of them are giving it back.
+func (p *pass) findHolders() map[batch.WorkloadID]holder {
+	all := make(map[batch.WorkloadID]holder, len(p.Started))
+	for _, s := range p.Started {
+		is := holder{started: s}
+		if e := s.Workload.Eviction; e != nil {
+			is.gives, is.until = true, e.Until
+		}
+		if p.leaving[s.Workload.ID] {
+			is.started, is.gives = nil, true
+		}
+		all[s.Workload.ID] = is
+	}
+	for i := range p.plan.Evict {
+		d := &p.plan.Evict[i]
+		is := all[d.ID]
+		is.gives, is.until = true, d.Eviction.Until
+		all[d.ID] = is
+	}
+	return all
 }
 
 // givingWay is a run that is being taken back, and until when its grace is.
@@ -170,8 +179,8 @@ func (p *pass) givingWay(id batch.WorkloadID) (s *batch.Started, until time.Time
 	if !p.givesWay(&batch.Charge{By: id}) {
 		return nil, time.Time{}, false
 	}
-	s, ok = p.running[id]
-	return s, p.giving[id], ok
+	is := p.holders[id]
+	return is.started, is.until, is.started != nil
 }
 
 // gift is what a node gets back, and when.

@@ -1,6 +1,10 @@
 package planner
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/berth-dev/berth/pkg/timeline"
+)
 
 // layer is a board on which not all victims are gone. It follows what is done on
 // that of its scene when it is asked: most layers hardly ever are.
@@ -56,6 +60,24 @@ func (s *scene) makeLayers() {
 		last = first
 	}
 	slices.Reverse(s.below)
+}
+
+// asItIs is a place for which nobody need go, nil: there is none, or it is too early to
+// say. Where one that asks has such a place, mostly the next has one too, and so it is
+// asked for first.
+func (s *scene) asItIs(c *contender, option int) *deal {
+	from := s.hunt.p.from
+	whole := !s.byQuota && len(s.victims) > 0 && from+timeline.Time(s.grace) < c.planned() // see open
+	d := s.demand(c, option)
+	if !s.idle || !whole || len(d.Sets) != 1 {
+		return nil
+	}
+	s.makeLayers()
+	place, ok := s.layer(0).at(d, from)
+	if s.idle = ok; !ok {
+		return nil
+	}
+	return &deal{option: option, scene: s, place: place}
 }
 
 // least is how many of the victims must be looked at, those of the lowest

@@ -69,15 +69,29 @@ type nominee struct {
 
 // nominees are the nominated, in order.
 func (p *pass) nominees() (all []nominee) {
-	for i, c := range p.order {
-		if len(p.named) == 0 && i < len(p.classes) && p.classes[i].queue != nil && !p.classes[i].named {
-			continue // nor was it before, and there is no need to look at it
-		}
-		if n := p.nominationOf(c.workload()); n != nil {
+	for i := range p.mayBeNominated {
+		if n := p.nominationOf(p.order[i].workload()); n != nil {
 			all = append(all, nominee{contender: p.mine(i), is: n})
 		}
 	}
 	return all
+}
+
+// mayBeNominated goes over those of the order that may be nominated.
+func (p *pass) mayBeNominated(yield func(index int) bool) {
+	if len(p.named) == 0 && len(p.classes) == len(p.order) { // nobody was since the roll was called
+		for _, i := range p.roll.unclear {
+			if !yield(int(i)) {
+				return
+			}
+		}
+		return
+	}
+	for i := range p.order {
+		if !yield(i) {
+			return
+		}
+	}
 }
 
 // beginNominated notes that one that is nominated was seated.

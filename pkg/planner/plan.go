@@ -126,13 +126,12 @@ type pass struct {
 	// firm start in this plan, whoever is named: he was found a place beside them.
 	firm map[batch.WorkloadID]*kept
 
-	giving   map[batch.WorkloadID]time.Time      // see givesWay; nil: nobody has asked
-	running  map[batch.WorkloadID]*batch.Started // likewise
-	given    map[int][]gift                      // by node; see gifts
-	refunded *refunds                            // see refunds; nil: nobody has asked
-	usesPay  []quota.Bill                        // see bills
-	ready    map[batch.WorkloadID]bool           // those that this plan finds ready for the first time
-	ground   *board                              // what runs; no places that are kept
+	holders  map[batch.WorkloadID]holder // see givesWay; nil: nobody has asked
+	given    map[int][]gift              // by node; see gifts
+	refunded *refunds                    // see refunds; nil: nobody has asked
+	usesPay  []quota.Bill                // see bills
+	ready    map[batch.WorkloadID]bool   // those that this plan finds ready for the first time
+	ground   *board                      // what runs; no places that are kept
 
 	used slots  // members of arrays that run or take part
 	kin  *kin   // who depends on whom; nil: nobody has asked

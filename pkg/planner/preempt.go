@@ -90,7 +90,7 @@ func (p *pass) withoutNamed(h *hunt) *pass {
 // about the nodes, and about those that wait, holds.
 func (p *pass) anew() *pass {
 	again := newPass(p.Snapshot, p.now)
-	again.surveyed, again.judged, again.ground = p.fleet, p.roll, p.ground
+	again.surveyed, again.judged, again.ground, again.usesPay = p.fleet, p.roll, p.ground, p.usesPay
 	again.steady = false // what victims hold becomes free
 	return again
 }

@@ -16,6 +16,7 @@ type roll struct {
 	entries []entry
 	passing int               // entries that have to be judged anew
 	named   []*batch.Workload // those that a place was kept for
+	unclear []int32           // of those that take part, in order: by their class alone one may have been
 
 	// If there are none of these: all that take part, in order, and all that
 	// don't.
@@ -200,9 +201,13 @@ func (r *roll) byTier(ranks []ranked) (order []*contender, classes []class) {
 		at += count
 	}
 	each(func(c *ranked, next *int) {
-		order[*next], classes[*next] = c.contender, r.entries[c.entry].class
+		is := &r.entries[c.entry].class
+		if order[*next], classes[*next] = c.contender, *is; is.queue == nil || is.named {
+			r.unclear = append(r.unclear, int32(*next))
+		}
 		*next++
 	})
+	slices.Sort(r.unclear)
 	return order, classes
 }
 

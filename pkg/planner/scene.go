@@ -38,6 +38,7 @@ type scene struct {
 
 	heard  int               // of the deals that were made
 	barren barren            // with all victims
+	idle   bool              // the last that was found a place needs nobody to go
 	narrow map[string]*scene // with some of them
 }
 
@@ -263,7 +264,9 @@ func (s *scene) couldDo(c *contender, option int) bool {
 	if s.barren.has(c, option) {
 		return false
 	}
-	if s.has(s.demand(c, option)) {
+	d := s.demand(c, option)
+	s.hunt.vacated.asked[barrenKey{kind: c.key.shape.kind, option: option}] = d.Sets
+	if s.has(d) {
 		return true
 	}
 	s.barren.add(c, option)

@@ -13,9 +13,10 @@ import (
 // none of that differs from one plan to the next, and these are taken over. It is frozen.
 type vacated struct {
 	board  *board
-	leaves []leavers                  // by node
-	places map[*batch.Nomination]stay // that are kept
-	begun  []stay                     // likewise, of those who start and count as running
+	leaves []leavers                    // by node
+	places map[*batch.Nomination]stay   // that are kept
+	begun  []stay                       // likewise, of those who start and count as running
+	asked  map[barrenKey][]timeline.Set // what room was looked for
 }
 
 // leavers are those of the charges of a node that give way, a bit for each.
@@ -52,7 +53,7 @@ func (h *hunt) vacate() *vacated {
 		return h.vacated
 	}
 	p := h.p
-	v := &vacated{leaves: h.leaves, places: map[*batch.Nomination]stay{}}
+	v := &vacated{leaves: h.leaves, places: map[*batch.Nomination]stay{}, asked: map[barrenKey][]timeline.Set{}}
 	for _, i := range h.held {
 		c := p.order[i]
 		if h.preys[c] || !h.hasPlace(c) {
@@ -92,7 +93,8 @@ func (v *vacated) paid(p *pass) (charges []quota.Charge) {
 // nodes are those of the plan before, and made anew where something has changed.
 func (v *vacated) nodes(p *pass) *timeline.Timeline {
 	nodes, changed := p.ground.nodes.Clone(), timeline.NewNodes(len(p.Nodes))
-	if was := v.before(p); was != nil {
+	was := v.before(p)
+	if was != nil {
 		nodes = was.board.nodes.Since(p.from)
 		v.findChanges(p, was, changed)
 	} else {
@@ -115,6 +117,13 @@ func (v *vacated) nodes(p *pass) *timeline.Timeline {
 		for i, s := range place.Seats {
 			if changed.Has(s.Node) {
 				nodes.Take(timeline.Place{Span: timeline.Span{From: p.from, Till: place.Till}, Seats: place.Seats[i : i+1]})
+			}
+		}
+	}
+	if was != nil {
+		for _, sets := range was.asked { //order:any each by itself
+			for i := range sets {
+				nodes.Index(&sets[i])
 			}
 		}
 	}

@@ -150,6 +150,9 @@ func (t *Timeline) openingsOf(s *Set) *openings {
 	return nil
 }
 
+// Index works out what helps to find room for pods of a set, for t and for its clones.
+func (t *Timeline) Index(s *Set) { t.opensFor(s) }
+
 // addOpenings works them out for all nodes.
 func (t *Timeline) addOpenings(s *Set) *openings {
 	if len(t.openings) == openingsMax {
