@@ -138,49 +138,50 @@ func (p *pass) givesWay(c *batch.Charge) bool {
 	if c.By == "" || c.Left {
 		return c.Left
 	}
-	if p.holders == nil {
-		p.holders = p.findHolders()
-	}
-	is, known := p.holders[c.By]
+	is, known := p.whoHolds()[c.By]
 	return !known || is.gives
 }
 
 // holder is a run that holds something.
 type holder struct {
-	started *batch.Started // nil: it leaves in this plan
-	gives   bool           // back what it holds
-	until   time.Time      // its grace is
+	*batch.Started
+	leaves bool      // in this plan
+	gives  bool      // back what it holds
+	until  time.Time // its grace is
 }
 
-// findHolders finds those that hold something, and which of them are giving it back.
-func (p *pass) findHolders() map[batch.WorkloadID]holder {
-	all := make(map[batch.WorkloadID]holder, len(p.Started))
+// whoHolds are all that hold something, and which of them are giving it back. Who does
+// is decided before the first of those that wait is looked at, and must not be asked
+// before that.
+func (p *pass) whoHolds() map[batch.WorkloadID]holder {
+	if p.holders != nil {
+		return p.holders
+	}
+	p.holders = make(map[batch.WorkloadID]holder, len(p.Started))
 	for _, s := range p.Started {
-		is := holder{started: s}
+		is := holder{Started: s, leaves: p.leaving[s.Workload.ID]}
 		if e := s.Workload.Eviction; e != nil {
 			is.gives, is.until = true, e.Until
 		}
-		if p.leaving[s.Workload.ID] {
-			is.started, is.gives = nil, true
-		}
-		all[s.Workload.ID] = is
+		is.gives = is.gives || is.leaves
+		p.holders[s.Workload.ID] = is
 	}
 	for i := range p.plan.Evict {
 		d := &p.plan.Evict[i]
-		is := all[d.ID]
+		is := p.holders[d.ID]
 		is.gives, is.until = true, d.Eviction.Until
-		all[d.ID] = is
+		p.holders[d.ID] = is
 	}
-	return all
+	return p.holders
 }
 
 // givingWay is a run that is being taken back, and until when its grace is.
 func (p *pass) givingWay(id batch.WorkloadID) (s *batch.Started, until time.Time, ok bool) {
-	if !p.givesWay(&batch.Charge{By: id}) {
+	is := p.whoHolds()[id]
+	if !is.gives || is.leaves {
 		return nil, time.Time{}, false
 	}
-	is := p.holders[id]
-	return is.started, is.until, is.started != nil
+	return is.Started, is.until, is.Started != nil
 }
 
 // gift is what a node gets back, and when.

@@ -25,15 +25,14 @@ type hunt struct {
 	leaves     []leavers               // by node: who gives way already
 	vacated    *vacated                // nil: nobody has asked
 	preys      map[*contender]bool     // whose places are to be taken too: they do not run yet
-	paid       map[batch.WorkloadID][]quota.Charge
-	usage      *quota.Usage // when those are gone that give way; nil: nobody has a quota
-	most       *quota.Usage // with all that starts in this plan
-	reckoned   int          // how often these have changed
-	upto       int          // of those who may have a place: what those before start with is in the usage
-	begun      bool         // what starts in this plan is taken as running, and may stay out
-	marks      []mark       // by node, of the last search that has come there
-	searches   int32        // that were begun
-	memory     memory       // of the last of them, used again
+	usage      *quota.Usage            // when those are gone that give way; nil: nobody has a quota
+	most       *quota.Usage            // with all that starts in this plan
+	reckoned   int                     // how often these have changed
+	upto       int                     // of those who may have a place: what those before start with is in the usage
+	begun      bool                    // what starts in this plan is taken as running, and may stay out
+	marks      []mark                  // by node, of the last search that has come there
+	searches   int32                   // that were begun
+	memory     memory                  // of the last of them, used again
 
 	taken   map[batch.WorkloadID]batch.Eviction
 	named   map[batch.WorkloadID]*batch.Nomination
@@ -171,20 +170,16 @@ func (h *hunt) spare(v *victim, till time.Time) {
 	h.priorities = append(h.priorities, v.priority)
 }
 
-// readUses looks up what is taken of quotas, and by whom.
+// readUses looks up what is taken of quotas.
 func (h *hunt) readUses() {
 	p := h.p
 	if p.tree == nil {
 		return
 	}
-	h.paid, h.usage = map[batch.WorkloadID][]quota.Charge{}, p.tree.Usage()
+	h.usage = p.tree.Usage()
 	for i, bill := range p.bills() {
 		u := &p.Uses[i]
-		if bill.Free() || !p.sits(&u.Charge) {
-			continue
-		}
-		h.paid[u.By] = append(h.paid[u.By], quota.Charge{Bill: bill, Till: quota.Time(p.endOf(&u.Charge))})
-		if !p.givesWay(&u.Charge) {
+		if !bill.Free() && p.sits(&u.Charge) && !p.givesWay(&u.Charge) {
 			h.usage.Add(bill)
 		}
 	}

@@ -26,11 +26,11 @@ func (p *pass) outranked(a nominee, all []nominee) bool {
 	}
 	drains := false
 	for _, id := range a.is.Victims {
-		s := p.startedOf(id)
-		if s == nil {
+		s := p.whoHolds()[id]
+		if s.Started == nil {
 			continue
 		}
-		if drains = drains || !p.leaving[id]; p.couldReturn(s, a, all) {
+		if drains = drains || !s.leaves; p.couldReturn(s.Started, a, all) {
 			return true
 		}
 	}
@@ -112,7 +112,7 @@ func (p *pass) turningOf(all []nominee) *turning {
 	gone := map[batch.WorkloadID]bool{}
 	for _, a := range all {
 		for _, id := range a.is.Victims {
-			gone[id] = gone[id] || p.startedOf(id) == nil
+			gone[id] = gone[id] || p.whoHolds()[id].Started == nil
 		}
 	}
 	for _, c := range p.order {

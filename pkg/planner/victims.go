@@ -224,7 +224,22 @@ func (h *hunt) lookUp(v *victim) {
 		}
 	}
 	slices.SortStableFunc(v.holds, func(a, b holding) int { return cmp.Compare(a.node, b.node) })
-	v.pays = h.paid[v.Workload.ID]
+	v.pays = h.p.paidBy(v.Workload.ID)
+}
+
+// paidBy is what a run pays of quotas, and until when.
+func (p *pass) paidBy(id batch.WorkloadID) (charges []quota.Charge) {
+	bills := p.bills()
+	if len(bills) == 0 {
+		return nil
+	}
+	first, _ := slices.BinarySearchFunc(p.Uses, id, func(u batch.Use, id batch.WorkloadID) int { return cmp.Compare(u.By, id) })
+	for i := first; i < len(p.Uses) && p.Uses[i].By == id; i++ {
+		if u := &p.Uses[i]; !bills[i].Free() && p.sits(&u.Charge) {
+			charges = append(charges, quota.Charge{Bill: bills[i], Till: quota.Time(p.endOf(&u.Charge))})
+		}
+	}
+	return charges
 }
 
 // cheaper orders victims of any standing: the cheapest first, then those on
