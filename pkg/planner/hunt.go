@@ -266,7 +266,7 @@ func (h *hunt) passesOver(index int) bool {
 	}
 	is := &p.classes[index]
 	s := h.ofQueue[is.queue]
-	return s != nil && !p.touched[index] && s.hasNothing(is)
+	return s != nil && !p.touched.has(index) && s.hasNothing(is)
 }
 
 // full says whether as many were found places as may be in one plan.

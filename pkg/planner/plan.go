@@ -91,7 +91,7 @@ type pass struct {
 	keeps     []kept                    // likewise
 	wanted    int                       // so many of them come at once
 	classes   []class                   // of those of the order that are beyond reach
-	touched   map[int]bool              // those of them that are this plan's own
+	touched   indexes                   // those of them that are this plan's own
 	several   bool                      // some have records in several queues
 	begun     map[batch.WorkloadID]bool // those that start in this plan
 	starts    []*contender              // the same, but for the nominated
@@ -183,7 +183,6 @@ func newPass(snapshot batch.Snapshot, now time.Time) *pass {
 		exempt:   map[*claim]time.Time{},
 		retried:  map[batch.WorkloadID]int{},
 		lifted:   map[batch.WorkloadID]lift{},
-		touched:  map[int]bool{},
 		free:     map[nodesKey]batch.Vector{},
 		lanes:    map[batch.LocalQueueName]*lane{},
 		given:    map[int][]gift{},
@@ -224,10 +223,8 @@ func (p *pass) conclude() {
 	for _, r := range p.refused {
 		p.wait(r.waiting, r.verdict)
 	}
-	for i := range p.roll.entries {
-		if e := &p.roll.entries[i]; !e.lasts() {
-			p.noteOutcomes(e.waiting.Workload)
-		}
+	for _, w := range p.roll.judgedAnew() {
+		p.noteOutcomes(w)
 	}
 	p.nominate()
 	p.plan.Stats.Considered = waiting + len(p.plan.Start)

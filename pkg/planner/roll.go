@@ -165,6 +165,19 @@ func (p *pass) readdress(was *entry, w *batch.Waiting) entry {
 	return e
 }
 
+// judgedAnew are those that every plan has to judge.
+func (r *roll) judgedAnew() (all []*batch.Workload) {
+	for i := range r.entries {
+		if r.passing == len(all) {
+			break
+		}
+		if e := &r.entries[i]; !e.lasts() {
+			all = append(all, e.waiting.Workload)
+		}
+	}
+	return all
+}
+
 // lasts says whether what was made of it holds in the next plan too.
 func (e *entry) lasts() bool { return e.record != nil || e.refused != nil }
 
@@ -233,7 +246,7 @@ func (c *contender) freeze(p *pass) class {
 
 // needsNoLook says whether a record beyond reach has an answer already.
 func (p *pass) needsNoLook(index int) bool {
-	return index >= p.reached && index < len(p.classes) && p.classes[index].answered && !p.touched[index]
+	return index >= p.reached && index < len(p.classes) && p.classes[index].answered && !p.touched.has(index)
 }
 
 // single is a claim with its only record.
@@ -267,7 +280,7 @@ func (p *pass) mine(index int) *contender {
 		c = &own.record
 		p.order[index] = c
 		if index >= p.reached {
-			p.touched[index] = true
+			p.touched.add(index, len(p.order))
 		}
 	}
 	for _, record := range c.records {
@@ -295,15 +308,34 @@ func (p *pass) reach(number int) {
 	p.wanted = 0
 }
 
+// indexes is a set of them.
+type indexes struct {
+	of   []bool
+	list []int
+}
+
+func (s *indexes) has(index int) bool { return index < len(s.of) && s.of[index] }
+
+// add adds an index of n.
+func (s *indexes) add(index, n int) {
+	if s.has(index) {
+		return
+	}
+	if len(s.of) < n {
+		s.of = append(s.of, make([]bool, n-len(s.of))...)
+	}
+	s.of[index], s.list = true, append(s.list, index)
+}
+
 // owned are the indexes of this plan's own: no others have a place.
 func (p *pass) owned() []int {
-	own := make([]int, 0, p.reached+len(p.touched))
+	own := make([]int, 0, p.reached+len(p.touched.list))
 	for i := range p.order {
 		if i < p.reached || i >= len(p.classes) || p.classes[i].queue == nil {
 			own = append(own, i)
 		}
 	}
-	for i := range p.touched { //order:any sorted below
+	for _, i := range p.touched.list {
 		if i >= p.reached {
 			own = append(own, i)
 		}
